@@ -1,0 +1,5 @@
+"""What files say: pure types that readers fill and the inventory, the doctor and validation read."""
+
+from wirespeed.evidence._types import Evidence, Fact, Measurement, Remark, Row
+
+__all__ = ["Evidence", "Fact", "Measurement", "Remark", "Row"]

@@ -1,0 +1,71 @@
+"""Fact, Remark, Evidence; Row, Measurement."""
+
+from __future__ import annotations
+
+import msgspec
+
+Value = str | int | float | bool | tuple[int, ...]
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """One statement of a file: `subject`'s `attribute` is `value`, seen on `line` (from 1).
+
+    Subjects are components in the file's own words but in this package's spelling: `gpu0`, `nic3`,
+    `cpu0`, `pci 0000:1b:00.0`; a pair is `gpu0>nic3`. The same subject and attribute with another
+    value elsewhere is a contradiction, which the inventory reports.
+    """
+
+    subject: str
+    attribute: str
+    value: Value
+    line: int
+    inferred: bool = False
+    """True where the reader completed it (a cut row by symmetry) instead of reading it."""
+
+
+class Remark(msgspec.Struct, frozen=True):
+    """Something about the text itself that a person should know: a cut row, an unknown word."""
+
+    code: str
+    text: str
+    line: int = 0
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """All that one text says. `format` is the reader's name, `file` what to call the text."""
+
+    format: str
+    file: str
+    facts: tuple[Fact, ...]
+    remarks: tuple[Remark, ...] = ()
+
+    def value(self, subject: str, attribute: str) -> Value | None:
+        """The first value stated, or None."""
+        for fact in self.facts:
+            if fact.subject == subject and fact.attribute == attribute:
+                return fact.value
+        return None
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One measured size. `size` [B] as nccl-tests counts it, None for a plateau; `time` [s]."""
+
+    size: int | None
+    time: float | None
+    algbw: float | None = None
+    """[B/s] as printed."""
+    busbw: float | None = None
+    """[B/s] as printed."""
+    in_place: bool = False
+    line: int = 0
+
+
+class Measurement(msgspec.Struct, frozen=True):
+    """Rows that one run of one operation gave."""
+
+    operation: str
+    file: str
+    rows: tuple[Row, ...]
+    ranks: int | None = None
+    dtype: str | None = None
+    remarks: tuple[Remark, ...] = ()
