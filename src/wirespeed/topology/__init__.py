@@ -1,0 +1,1 @@
+"""The graph of a cluster: components, links, addresses, routes, changes, presets, fabrics."""

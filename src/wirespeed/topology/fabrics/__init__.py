@@ -1,0 +1,1 @@
+"""Fabric designs and how they carry messages."""
