@@ -18,8 +18,8 @@ class Topology:
     """A cluster as a graph: units (nodes or racks) one after the other, then the fabric's switches.
 
     Links come in pairs: `link ^ 1` is the other direction. A *resource* is what can be a
-    bottleneck: ids 0 … links-1 are the directed links, links + c is component c as a whole (a CPU's memory, a
-    host bridge's peer-to-peer path).
+    bottleneck: ids 0 … links-1 are the directed links, links + c is component c as a
+    whole (a CPU's memory, a host bridge's peer-to-peer path).
 
     Attributes:
         kind, node, index, numa, model, rail, rate: [components] as in `Unit`, `node` counted over
