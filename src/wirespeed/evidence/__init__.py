@@ -1,4 +1,4 @@
-"""What files say: pure types that readers fill and the inventory, the doctor and validation read."""
+"""What files say: pure types that readers fill and everything above reads."""
 
 from wirespeed.evidence._types import Evidence, Fact, Measurement, Remark, Row
 
