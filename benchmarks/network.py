@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from wirespeed.network import Uses, bottleneck_time, fair_rates
+from wirespeed.network import Uses, bottleneck_time, fair_rates, simulate
 
 
 def fat_tree_flows(flows: int, k: int = 16, seed: int = 1) -> tuple[Uses, int]:
@@ -70,6 +70,13 @@ def main() -> None:
         capacity = np.full(resources, 50e9)
         report(f"bottleneck, {flows:,} flows", partial(bottleneck_time, uses, 1e6, capacity))
         report(f"fair rates, {flows:,} flows", partial(fair_rates, uses, capacity))
+    for flows in (1_000, 10_000):
+        uses, resources = fat_tree_flows(flows)
+        capacity = np.full(resources, 50e9)
+        report(f"simulate, {flows:,} equal flows", partial(simulate, uses, 1e6, capacity), 1)
+    uses, resources = fat_tree_flows(1_000)
+    sizes = np.random.default_rng(2).uniform(1e5, 1e9, 1_000)
+    report("simulate, 1,000 unequal flows", partial(simulate, uses, sizes, capacity), 1)
 
 
 if __name__ == "__main__":

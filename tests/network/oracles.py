@@ -60,3 +60,39 @@ def networks(draw, most_transfers: int = 7, least_capacity: int = 1) -> tuple[Us
         [[r for r, _ in row] for row in rows], [[w for _, w in row] for row in rows]
     )
     return uses, np.array(capacity, float)
+
+
+def replayed(
+    uses: Uses,
+    sizes: list[int],
+    capacity: list[int],
+    start: list[int] | None = None,
+    after: list[list[int]] | None = None,
+    latency: list[int] | None = None,
+) -> list[Fraction]:
+    """Finish times by solving every rate anew at every event, in exact fractions."""
+    count = uses.transfers
+    start, latency = start or [0] * count, latency or [0] * count
+    after = after or [[] for _ in range(count)]
+    left = [Fraction(size) for size in sizes]
+    finish: dict[int, Fraction] = {}
+    now = Fraction(0)
+
+    def begin(t: int) -> Fraction | None:
+        if not all(p in finish for p in after[t]):
+            return None
+        return max([Fraction(start[t]), *(finish[p] for p in after[t])]) + latency[t]
+
+    while len(finish) < count:
+        begins = {t: begin(t) for t in range(count) if t not in finish}
+        moving = [t for t, b in begins.items() if b is not None and b <= now]
+        rates = dict(zip(moving, filled(uses.select(moving), capacity), strict=True))
+        ends = [now + left[t] / rates[t] for t in moving]
+        later = [b for b in begins.values() if b is not None and b > now]
+        then = min(ends + later)
+        for t in moving:
+            left[t] -= rates[t] * (then - now)
+            if left[t] == 0:
+                finish[t] = then
+        now = then
+    return [finish[t] for t in range(count)]

@@ -40,6 +40,12 @@ def test_selected_transfers_keep_their_uses_in_the_order_asked_for():
     assert as_lists(uses.select(np.array([True, False, True, False]))) == [[(0, 1.0)], []]
 
 
+def test_a_mask_must_cover_all_transfers():
+    with pytest.raises(UsageError, match="mask"):
+        Uses.from_lists([[0], [1]]).select(np.array([True]))
+    assert Uses.from_lists([[0]]).select([]).transfers == 0
+
+
 def test_parts_stand_one_after_the_other():
     whole = Uses.concatenate(
         [Uses.from_lists([[0], [1]]), Uses.from_lists([]), Uses.uniform([[2, 3]])]

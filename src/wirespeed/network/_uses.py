@@ -120,7 +120,10 @@ class Uses:
         """Uses of the chosen transfers: a mask [T], or transfer numbers in the order wanted."""
         chosen = np.asarray(transfers)
         if chosen.dtype == bool:
+            if chosen.shape != (self.transfers,):
+                raise UsageError(f"a mask of {chosen.shape} for {self.transfers} transfers")
             chosen = np.flatnonzero(chosen)
+        chosen = chosen.astype(np.int64, copy=False)
         counts = self.counts[chosen]
         at = spans(self.first[chosen], counts)
         return Uses(offsets(counts), self.resource[at], self.weight[at])
