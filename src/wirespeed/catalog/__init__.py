@@ -36,6 +36,7 @@ from wirespeed.catalog._nvlink import (
     without_nvlink,
 )
 from wirespeed.catalog._nvswitch import NvswitchGeneration, nvswitch, nvswitch_generations
+from wirespeed.catalog._parameters import Parameter, Parameters, generation_of, parameters
 from wirespeed.catalog._pcie import (
     PcieGeneration,
     PcieP2p,
@@ -58,6 +59,8 @@ __all__ = [
     "Nic",
     "NvlinkGeneration",
     "NvswitchGeneration",
+    "Parameter",
+    "Parameters",
     "PcieGeneration",
     "PcieP2p",
     "RdmaLatency",
@@ -69,6 +72,7 @@ __all__ = [
     "c2c_links",
     "cpu_link",
     "cpu_links",
+    "generation_of",
     "gpu",
     "gpus",
     "hop_latencies",
@@ -84,6 +88,7 @@ __all__ = [
     "nvlink_of",
     "nvswitch",
     "nvswitch_generations",
+    "parameters",
     "pcie",
     "pcie_generations",
     "pcie_p2p",
