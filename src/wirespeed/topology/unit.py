@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -144,3 +144,23 @@ class UnitBuilder:
             models=tuple(self._models),
             labels=dict(self._labels),
         )
+
+
+def first_nodes(unit: Unit, nodes: int) -> Unit:
+    """The unit with only its first `nodes` nodes; what belongs to the rack stays."""
+    kept = unit.node < nodes
+    renumbered = np.cumsum(kept) - 1
+    cables = kept[unit.source] & kept[unit.target]
+    return replace(
+        unit,
+        nodes=nodes,
+        **{name: getattr(unit, name)[kept] for name in _PER_COMPONENT},
+        source=renumbered[unit.source[cables]].astype(np.int32),
+        target=renumbered[unit.target[cables]].astype(np.int32),
+        **{name: getattr(unit, name)[cables] for name in _PER_LINK},
+        labels={int(renumbered[c]): label for c, label in unit.labels.items() if kept[c]},
+    )
+
+
+_PER_COMPONENT = ("kind", "node", "index", "numa", "model", "rail", "rate", "throughput")
+_PER_LINK = ("link_kind", "lanes", "bandwidth", "latency")

@@ -1,0 +1,83 @@
+"""Times of the network's levels on the k = 16 fat tree: `python benchmarks/network.py`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from wirespeed.network import Uses, bottleneck_time, fair_rates, simulate
+
+
+def fat_tree_flows(flows: int, k: int = 16, seed: int = 1) -> tuple[Uses, int]:
+    """Random flows between hosts of a k-ary fat tree, one hashed path each, and its resources.
+
+    Directed links in six blocks of k³/4: host up, edge up, aggregation up, and the same down.
+    """
+    random = np.random.default_rng(seed)
+    half, hosts = k // 2, k**3 // 4
+    source = random.integers(hosts, size=flows)
+    target = (source + random.integers(1, hosts, size=flows)) % hosts
+    up, core = random.integers(half, size=(2, flows))
+    edge_s, edge_t, pod_s, pod_t = (
+        source // half,
+        target // half,
+        source // half**2,
+        target // half**2,
+    )
+    resource = np.stack(
+        [
+            source,
+            hosts + edge_s * half + up,
+            2 * hosts + (pod_s * half + up) * half + core,
+            3 * hosts + (pod_t * half + up) * half + core,
+            4 * hosts + edge_t * half + up,
+            5 * hosts + target,
+        ],
+        axis=1,
+    )
+    crosses = np.ones_like(resource, bool)
+    crosses[edge_s == edge_t, 1:5] = False
+    crosses[pod_s == pod_t, 2:4] = False
+    first = np.concatenate([[0], np.cumsum(crosses.sum(axis=1))])
+    used = resource[crosses]
+    return Uses(first, used, np.ones(used.size)), 6 * hosts
+
+
+def symmetric(uses: int) -> tuple[Uses, np.ndarray]:
+    """Transfers that each cross four of 16,384 resources, all loaded alike."""
+    start = np.arange(uses // 4)[:, None] * 7
+    return Uses.uniform((start + np.arange(4) * 31) % 16_384), np.full(16_384, 50e9)
+
+
+def report(what: str, run: Callable[[], object], times: int = 3) -> None:
+    """Print the shortest of a few runs."""
+    taken = []
+    for _ in range(times):
+        begin = time.perf_counter()
+        run()
+        taken.append(time.perf_counter() - begin)
+    print(f"{what:48} {min(taken) * 1e3:10.2f} ms")
+
+
+def main() -> None:
+    ring, alike = symmetric(2**21)
+    report("fair rates, 2 M uses, symmetric", partial(fair_rates, ring, alike))
+    for flows in (1_000, 10_000, 100_000):
+        uses, resources = fat_tree_flows(flows)
+        capacity = np.full(resources, 50e9)
+        report(f"bottleneck, {flows:,} flows", partial(bottleneck_time, uses, 1e6, capacity))
+        report(f"fair rates, {flows:,} flows", partial(fair_rates, uses, capacity))
+    for flows in (1_000, 10_000):
+        uses, resources = fat_tree_flows(flows)
+        capacity = np.full(resources, 50e9)
+        report(f"simulate, {flows:,} equal flows", partial(simulate, uses, 1e6, capacity), 1)
+    uses, resources = fat_tree_flows(1_000)
+    sizes = np.random.default_rng(2).uniform(1e5, 1e9, 1_000)
+    report("simulate, 1,000 unequal flows", partial(simulate, uses, sizes, capacity), 1)
+
+
+if __name__ == "__main__":
+    main()

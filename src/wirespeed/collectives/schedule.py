@@ -1,0 +1,82 @@
+"""Schedule: who sends how much to whom, in phases, before any route is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = npt.NDArray[np.int64]
+Shares = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transfers:
+    """[t] messages between ranks, sent at once.
+
+    Attributes:
+        source, target: ranks.
+        share: the message as a share of the collective's bytes.
+        nic_out, nic_in: components to leave and enter the node by; -1 leaves it to the transport.
+    """
+
+    source: Ids
+    target: Ids
+    share: Shares
+    nic_out: Ids
+    nic_in: Ids
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Phase:
+    """Transfers that are sent `repeat` times, one after the other.
+
+    Attributes:
+        chained: a repeat hands on what the last one brought, around a ring: its latency is the mean
+            over the transfers, since the data meets each of them in turn. Otherwise the slowest
+            counts.
+        depth: stages that data passes in a pipeline before the first result; the latency of each
+            counts, the bytes flow through all of them at once.
+        reduce: whether what arrives is added up.
+    """
+
+    transfers: Transfers
+    repeat: int = 1
+    depth: int = 1
+    chained: bool = False
+    reduce: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schedule:
+    """Phases that run one after the other; `channels` is how many the library would open."""
+
+    algorithm: str
+    phases: tuple[Phase, ...]
+    channels: int
+
+
+def transfers(
+    source: npt.ArrayLike,
+    target: npt.ArrayLike,
+    share: npt.ArrayLike,
+    nic_out: npt.ArrayLike = -1,
+    nic_in: npt.ArrayLike = -1,
+) -> Transfers:
+    """Transfers from arrays or scalars that broadcast against `source`."""
+    ranks = np.asarray(source, np.int64)
+
+    def filled(values: npt.ArrayLike, kind: type) -> npt.NDArray[np.generic]:
+        return np.broadcast_to(np.asarray(values, kind), ranks.shape)
+
+    return Transfers(
+        ranks,
+        np.asarray(target, np.int64),
+        filled(share, np.float64),
+        filled(nic_out, np.int64),
+        filled(nic_in, np.int64),
+    )

@@ -1,0 +1,139 @@
+"""Cluster: a topology, its software and abilities; Group: the GPUs that take part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from wirespeed.errors import UsageError
+from wirespeed.topology.address import find
+from wirespeed.topology.assemble import FabricDesign, assemble
+from wirespeed.topology.change import Change, ChangeKind, apply_to_topology
+from wirespeed.topology.fabrics.wiring import Routing
+from wirespeed.topology.kinds import ComponentKind
+from wirespeed.topology.machine import Machine, alter_machine
+from wirespeed.topology.model import Topology
+from wirespeed.topology.router import Router
+from wirespeed.topology.software import DEFAULT_VERSION, Abilities, Notice, Software
+from wirespeed.topology.unit import Ints, Unit, first_nodes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cluster:
+    """What a forecast is made on. `compute` holds the share of full speed of slow GPUs."""
+
+    topology: Topology
+    machine: Machine
+    software: Software
+    abilities: Abilities
+    routing: Routing
+    fabric: str
+    router: Router
+    compute: Mapping[int, float]
+    warnings: tuple[Notice, ...] = ()
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes (operating systems)."""
+        return self.topology.nodes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """The GPUs that take part, in rank order (component ids)."""
+
+    gpus: Ints
+
+    def __len__(self) -> int:
+        return len(self.gpus)
+
+
+def everyone(cluster: Cluster) -> Group:
+    """All GPUs that are up, in order of node and index."""
+    topology = cluster.topology
+    gpus = topology.gpus()
+    return Group(gpus[topology.capacity[topology.links + gpus] > 0])
+
+
+def build_cluster(
+    machine: Machine,
+    *,
+    nodes: int | None = None,
+    fabric: tuple[str, FabricDesign] | None = None,
+    software: Software | None = None,
+    changes: Iterable[Change] = (),
+) -> Cluster:
+    """A cluster of `nodes` equal machines (None: one node, or one whole rack) under the changes.
+
+    `fabric` is a name and a design; None is right only where a single unit needs none. Raises
+    Infeasible where the fabric is too small, UnknownName where a change names nothing.
+    """
+    edits = list(changes)
+    machine = alter_machine(machine, [c for c in edits if c.kind is ChangeKind.MACHINE])
+    for change in edits:
+        if change.kind is ChangeKind.MACHINE and change.subject == "nodes":
+            nodes = int(float(change.value))
+    count = machine.unit.nodes if nodes is None else nodes
+    units, classes = _units(machine, count)
+    topology = assemble(machine.name, units, classes, fabric[1] if fabric else None)
+    abilities, routing = machine.abilities, machine.routing
+    settled = software or Software(machine.library, DEFAULT_VERSION[machine.library])
+    compute: dict[int, float] = {}
+    for change in edits:
+        match change.kind:
+            case ChangeKind.RESOURCE:
+                topology = apply_to_topology(topology, change)
+            case ChangeKind.COMPUTE:
+                compute |= _slow(topology, change)
+            case ChangeKind.CAPABILITY:
+                abilities = _with_ability(abilities, change)
+            case ChangeKind.ROUTING if change.value != "rail-only":
+                routing = Routing(str(change.value))
+            case ChangeKind.SETTING:
+                value = change.value
+                text = f"{value:g}" if isinstance(value, float) else str(value)
+                settled = replace(settled, settings={**settled.settings, change.subject: text})
+            case ChangeKind.ENV:
+                env = {**settled.env, change.subject: str(change.value)}
+                settled = replace(settled, env=env)
+    return Cluster(
+        topology=topology,
+        machine=machine,
+        software=settled,
+        abilities=abilities,
+        routing=routing,
+        fabric=fabric[0] if fabric else "",
+        router=Router(topology),
+        compute=compute,
+        warnings=machine.warnings,
+    )
+
+
+def _units(machine: Machine, nodes: int) -> tuple[list[Unit], npt.NDArray[np.int32]]:
+    """Whole units, and a last one that holds only the nodes that are left."""
+    whole, rest = divmod(nodes, machine.unit.nodes)
+    units = [machine.unit] if whole else []
+    classes = np.zeros(whole, np.int32)
+    if rest:
+        units.append(first_nodes(machine.unit, rest))
+        classes = np.append(classes, np.int32(len(units) - 1))
+    return units, classes
+
+
+def _slow(topology: Topology, change: Change) -> dict[int, float]:
+    found = find(topology, change.subject)
+    if (topology.kind[found] != ComponentKind.GPU).any():
+        raise UsageError(
+            f"{change.subject} is no GPU", where="--change", why="only a GPU has compute"
+        )
+    return {int(gpu): float(change.value) for gpu in found}
+
+
+def _with_ability(abilities: Abilities, change: Change) -> Abilities:
+    if change.subject == "net":
+        socket = change.value == "socket"
+        return replace(abilities, socket=socket, gdr=abilities.gdr and not socket)
+    return replace(abilities, **{change.subject.replace("-", "_"): bool(change.value)})

@@ -1,0 +1,200 @@
+"""Router: paths of many transfers at once, inside units and across the fabric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from wirespeed.errors import Infeasible
+from wirespeed.topology.address import name_of
+from wirespeed.topology.kinds import ComponentKind, PathType
+from wirespeed.topology.model import Topology
+from wirespeed.topology.path_types import nccl_path
+from wirespeed.topology.paths import Paths, gather
+from wirespeed.topology.unit_routes import Route, UnitRoutes
+
+Ids = npt.NDArray[np.int64]
+
+
+class Way(Enum):
+    """How bytes get from one device of a unit to another."""
+
+    DIRECT = "direct"
+    """Peer to peer: NVLink where there is one, else PCIe."""
+    PCIE = "pcie"
+    """Peer to peer over PCIe, NVLink or not."""
+    HOST = "host"
+    """Through CPU memory: written there, then read."""
+    UPLOAD = "upload"
+    """To or from the memory of a CPU."""
+
+
+@dataclass(slots=True, eq=False)
+class Router:
+    """Finds paths on one topology and keeps what it found; equal units share their routes."""
+
+    topology: Topology
+    _classes: dict[int, UnitRoutes] = field(default_factory=dict)
+    _rows: dict[tuple[int, int, int, Way], Route] = field(default_factory=dict)
+    _nearest: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
+
+    def routes(self, unit: int) -> UnitRoutes:
+        """The routes inside a unit of the cluster."""
+        key = self._class_of(unit)
+        if key not in self._classes:
+            topology = self.topology
+            shape = topology.units[topology.unit_class[unit]]
+            links = slice(topology.first_link[unit], topology.first_link[unit] + shape.links)
+            first = topology.links + topology.first_component[unit]
+            capacity = np.concatenate(
+                [topology.capacity[links], topology.capacity[first : first + shape.components]]
+            )
+            self._classes[key] = UnitRoutes(shape, capacity)
+        return self._classes[key]
+
+    def inside(self, source: npt.ArrayLike, target: npt.ArrayLike, way: Way) -> Paths:
+        """[t] paths between devices (component ids) of the same unit.
+
+        Raises Infeasible, naming the pair, where no such way exists.
+        """
+        topology = self.topology
+        a, b = np.asarray(source, np.int64), np.asarray(target, np.int64)
+        unit = topology.unit_of(a)
+        begin = topology.first_component[unit]
+        span = int(np.diff(topology.first_component).max(initial=1)) + 1
+        key = ((self._class_ids(unit) * span) + (a - begin)) * span + (b - begin)
+        _, where, row = np.unique(key, return_index=True, return_inverse=True)
+        table = [
+            self._row(int(unit[t]), int(a[t] - begin[t]), int(b[t] - begin[t]), way) for t in where
+        ]
+        return self._placed(_table(table), row, unit)
+
+    def nearest_nics(self, gpu: int) -> tuple[int, ...]:
+        """The compute NICs closest to a GPU, by NCCL's path type, then by rail; may be empty."""
+        topology = self.topology
+        unit = int(topology.unit_of(gpu))
+        begin = int(topology.first_component[unit])
+        key = (self._class_of(unit), gpu - begin)
+        if key not in self._nearest:
+            self._nearest[key] = self._find_nearest(unit, gpu - begin)
+        return tuple(begin + nic for nic in self._nearest[key])
+
+    def path_type(self, source: int, target: int) -> PathType:
+        """NCCL's path type of two devices (component ids); NET where the fabric lies between."""
+        unit = int(self.topology.unit_of(source))
+        if unit != int(self.topology.unit_of(target)):
+            return PathType.NET if self.topology.wiring is not None else PathType.DIS
+        begin = int(self.topology.first_component[unit])
+        return nccl_path(self.routes(unit), source - begin, target - begin)
+
+    def _find_nearest(self, unit: int, gpu: int) -> tuple[int, ...]:
+        routes = self.routes(unit)
+        shape = routes.unit
+        nics = [
+            int(n)
+            for n in shape.of_kind(ComponentKind.NIC)
+            if shape.rail[n] >= 0
+            and shape.node[n] == shape.node[gpu]
+            and self._is_up(routes, int(n))
+        ]
+        ranked = [(nccl_path(routes, gpu, nic), int(shape.rail[nic]), nic) for nic in nics]
+        ranked = sorted(entry for entry in ranked if entry[0] != PathType.DIS)
+        return tuple(nic for kind, _, nic in ranked if kind == ranked[0][0])
+
+    @staticmethod
+    def _is_up(routes: UnitRoutes, component: int) -> bool:
+        return bool(routes.capacity[routes.unit.links + component] > 0)
+
+    def _class_of(self, unit: int) -> int:
+        if unit in self.topology.altered:
+            return len(self.topology.units) + unit
+        return int(self.topology.unit_class[unit])
+
+    def _class_ids(self, unit: Ids) -> Ids:
+        ids = self.topology.unit_class[unit].astype(np.int64)
+        if self.topology.altered:
+            altered = np.isin(unit, list(self.topology.altered))
+            ids[altered] = len(self.topology.units) + unit[altered]
+        return ids
+
+    def _row(self, unit: int, source: int, target: int, way: Way) -> Route:
+        key = (self._class_of(unit), source, target, way)
+        if key not in self._rows:
+            route = _WAYS[way](self.routes(unit), source, target)
+            if route is None:
+                begin = int(self.topology.first_component[unit])
+                pair = [name_of(self.topology, begin + c) for c in (source, target)]
+                raise Infeasible(
+                    f"no way from {pair[0]} to {pair[1]}",
+                    why="every link between them is down or was never there",
+                    remedy="leave one of them out, or bring a link up",
+                )
+            self._rows[key] = route
+        return self._rows[key]
+
+    def _placed(self, table: Paths, row: Ids, unit: Ids) -> Paths:
+        """Rows of a table of unit-local resources as paths on the cluster's resources."""
+        topology = self.topology
+        paths = gather(table, row)
+        owner = paths.owner()
+        links = np.array([u.links for u in topology.units])[topology.unit_class[unit]][owner]
+        is_link = paths.resource < links
+        on_link = paths.resource + topology.first_link[unit][owner]
+        on_part = paths.resource - links + topology.links + topology.first_component[unit][owner]
+        return Paths(paths.first, np.where(is_link, on_link, on_part), paths.share)
+
+
+def _table(rows: list[Route]) -> Paths:
+    first = np.concatenate([[0], np.cumsum([len(row.resource) for row in rows])])
+    resource = [r for row in rows for r in row.resource]
+    share = [s for row in rows for s in row.share]
+    return Paths(first.astype(np.int64), np.array(resource, np.int64), np.array(share, np.float64))
+
+
+def _direct(routes: UnitRoutes, source: int, target: int) -> Route | None:
+    kinds = routes.unit.kind
+    if kinds[source] == kinds[target] == ComponentKind.GPU:
+        route = routes.nvlink(source, target)
+        if route is not None:
+            return route
+    return routes.pcie(source, target)
+
+
+def _through_host(routes: UnitRoutes, source: int, target: int) -> Route | None:
+    """Down to the memory next to the target, and from there to it; the memory is used twice."""
+    memory = _memory_of(routes, target)
+    if memory is None:
+        return None
+    there, back = routes.pcie(source, memory), routes.pcie(memory, target)
+    if there is None or back is None:
+        return None
+    part = routes.unit.links + memory
+    return Route((*there.resource, *back.resource, part), (*there.share, *back.share, 2.0))
+
+
+def _upload(routes: UnitRoutes, source: int, target: int) -> Route | None:
+    route = routes.pcie(source, target)
+    if route is None:
+        return None
+    end = source if routes.unit.kind[source] == ComponentKind.CPU else target
+    return Route((*route.resource, routes.unit.links + end), (*route.share, 1.0))
+
+
+def _memory_of(routes: UnitRoutes, device: int) -> int | None:
+    """The CPU whose memory is nearest to a device."""
+    cpus = [int(c) for c in routes.unit.of_kind(ComponentKind.CPU)]
+    ways = [(cpu, routes.pcie_links(cpu, device)) for cpu in cpus]
+    found = [(len(links), cpu) for cpu, links in ways if links is not None]
+    return min(found)[1] if found else None
+
+
+_WAYS: dict[Way, Callable[[UnitRoutes, int, int], Route | None]] = {
+    Way.DIRECT: _direct,
+    Way.PCIE: lambda routes, a, b: routes.pcie(a, b),
+    Way.HOST: _through_host,
+    Way.UPLOAD: _upload,
+}

@@ -1,0 +1,194 @@
+"""UnitRoutes: how two devices inside one unit reach each other, over NVLink or over PCIe."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from wirespeed.topology.kinds import ComponentKind, LinkKind
+from wirespeed.topology.unit import Unit
+
+_FABRIC = (LinkKind.NVLINK, LinkKind.XGMI)
+
+# A packet stays as low in the PCIe tree as it can; C2C is shorter than any way over PCIe.
+_HOP_COST = {LinkKind.PCIE: 1.0, LinkKind.ROOT: 1.5, LinkKind.CPU: 10.0, LinkKind.C2C: 0.5}
+_TRANSIT = (ComponentKind.CPU, ComponentKind.ROOT, ComponentKind.PCIE)
+# What crosses a CPU does not touch its memory, so a CPU's throughput counts at the ends only.
+_COUNTED = (ComponentKind.ROOT, ComponentKind.PCIE, ComponentKind.NVSWITCH)
+
+
+class Route(NamedTuple):
+    """Resources (links, then components, counted in the unit) and the share that crosses each."""
+
+    resource: tuple[int, ...]
+    share: tuple[float, ...]
+
+
+@dataclass(slots=True, eq=False)
+class UnitRoutes:
+    """Routes inside one unit as its resources are now; each is found once and kept.
+
+    `capacity` [links + components] in B/s; a resource at 0 is down and no route crosses it.
+    """
+
+    unit: Unit
+    capacity: npt.NDArray[np.float64]
+    _out: dict[int, list[int]] = field(init=False)
+    _fabric: dict[tuple[int, int], Route | None] = field(default_factory=dict)
+    _trees: dict[int, dict[int, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._out = {}
+        for link, source in enumerate(self.unit.source.tolist()):
+            if self.capacity[link] > 0:
+                self._out.setdefault(source, []).append(link)
+
+    def nvlink(self, source: int, target: int) -> Route | None:
+        """The route of GPU to GPU over NVLink or xGMI, or None.
+
+        Direct links first, then through NVSwitches (split over all that both reach, by what each
+        can carry), then through the one GPU that both see with the widest links (NCCL's NVB).
+        """
+        key = (source, target)
+        if key not in self._fabric:
+            self._fabric[key] = self._switched(source, target) or self._through_gpu(source, target)
+        return self._fabric[key]
+
+    def is_indirect(self, source: int, target: int) -> bool:
+        """Whether the NVLink route passes another GPU."""
+        route = self.nvlink(source, target)
+        gpu = ComponentKind.GPU
+        return route is not None and any(
+            r < self.unit.links
+            and self.unit.target[r] != target
+            and self.unit.kind[self.unit.target[r]] == gpu
+            for r in route.resource
+        )
+
+    def pcie(self, source: int, target: int) -> Route | None:
+        """The route over PCIe, host bridges, CPUs and C2C, or None.
+
+        Host bridges and switches whose own throughput is limited are part of it; CPU memory is not.
+        """
+        links = self.pcie_links(source, target)
+        if links is None:
+            return None
+        between = [int(self.unit.source[link]) for link in links[1:]]
+        parts = [self.unit.links + c for c in between if self._is_counted(c)]
+        resources = (*links, *parts)
+        return Route(resources, (1.0,) * len(resources))
+
+    def pcie_links(self, source: int, target: int) -> list[int] | None:
+        """The links of that route in order, or None."""
+        if source not in self._trees:
+            self._trees[source] = self._shortest_from(source)
+        arrived = self._trees[source]
+        links: list[int] = []
+        here = target
+        while here != source:
+            if here not in arrived:
+                return None
+            links.append(arrived[here])
+            here = int(self.unit.source[arrived[here]])
+        return links[::-1]
+
+    def _shortest_from(self, source: int) -> dict[int, int]:
+        unit = self.unit
+        distance = {source: 0.0}
+        arrived: dict[int, int] = {}
+        queue = [(0.0, source)]
+        while queue:
+            cost, here = heapq.heappop(queue)
+            if cost > distance[here] or (here != source and unit.kind[here] not in _TRANSIT):
+                continue
+            for link in self._out.get(here, ()):
+                hop = _HOP_COST.get(LinkKind(unit.link_kind[link]))
+                there = int(unit.target[link])
+                if hop is None or cost + hop >= distance.get(there, np.inf):
+                    continue
+                distance[there], arrived[there] = cost + hop, link
+                heapq.heappush(queue, (cost + hop, there))
+        return arrived
+
+    def _is_counted(self, component: int) -> bool:
+        return self.unit.kind[component] in _COUNTED and bool(
+            np.isfinite(self.capacity[self.unit.links + component])
+        )
+
+    def _switched(self, source: int, target: int) -> Route | None:
+        """NVLink with switches alone in between, split by what each branch can carry."""
+        hops = self._hops_to(target)
+        if source not in hops:
+            return None
+        carried: dict[int, float] = {}
+
+        def reach(here: int) -> float:
+            if here == target:
+                return float("inf")
+            return sum(branch for _, branch in branches(here))
+
+        def branches(here: int) -> list[tuple[int, float]]:
+            return [
+                (link, min(float(self.capacity[link]), reach(int(self.unit.target[link]))))
+                for link in self._out.get(here, ())
+                if self.unit.link_kind[link] in _FABRIC
+                and hops.get(int(self.unit.target[link]), -1) == hops[here] - 1
+            ]
+
+        level = {source: 1.0}
+        while level and target not in level:
+            below: dict[int, float] = {}
+            for here, share in level.items():
+                ways = branches(here)
+                total = sum(weight for _, weight in ways)
+                for link, weight in ways:
+                    part = share * weight / total
+                    carried[link] = carried.get(link, 0.0) + part
+                    there = int(self.unit.target[link])
+                    below[there] = below.get(there, 0.0) + part
+            for here, share in below.items():
+                if here != target and self._is_counted(here):
+                    carried[self.unit.links + here] = share
+            level = below
+        return Route(tuple(carried), tuple(carried.values()))
+
+    def _hops_to(self, target: int) -> dict[int, int]:
+        """NVLink hops to `target` of every component that reaches it through switches alone."""
+        unit = self.unit
+        hops = {target: 0}
+        level = [target]
+        while level:
+            found = []
+            for here in level:
+                for link in self._out.get(here, ()):
+                    back, there = link ^ 1, int(unit.target[link])
+                    if unit.link_kind[link] not in _FABRIC or self.capacity[back] <= 0:
+                        continue
+                    if there not in hops:
+                        hops[there] = hops[here] + 1
+                        if unit.kind[there] == ComponentKind.NVSWITCH:
+                            found.append(there)
+            level = found
+        return hops
+
+    def _through_gpu(self, source: int, target: int) -> Route | None:
+        best: tuple[float, int, Route, Route] | None = None
+        for link in self._out.get(source, ()):
+            middle = int(self.unit.target[link])
+            if self.unit.kind[middle] != ComponentKind.GPU:
+                continue
+            second = self._switched(middle, target)
+            if second is None:
+                continue
+            first = Route((link,), (1.0,))
+            width = min(float(self.capacity[link]), *self.capacity[list(second.resource)].tolist())
+            if best is None or (width, -middle) > (best[0], -best[1]):
+                best = (width, middle, first, second)
+        if best is None:
+            return None
+        _, _, first, second = best
+        return Route(first.resource + second.resource, first.share + second.share)
