@@ -41,11 +41,11 @@ def bounds_of(operation: Operation, cluster: Cluster, group: Group) -> Bounds:
     network = p2p = 0.0
     for members, out in _cuts(cluster, group):
         inside = np.bincount(members)
-        inside = inside[inside > 0].astype(float)
-        crossing = _crossing(operation, inside, ranks)
+        counts = inside[inside > 0].astype(np.float64)
+        crossing = _crossing(operation, counts, ranks)
         with np.errstate(divide="ignore"):
             network = max(network, float((crossing / out).max(initial=0.0)))
-        if inside.max() == 1 and operation is Operation.ALL_REDUCE:
+        if counts.max() == 1 and operation is Operation.ALL_REDUCE:
             # Every addition needs one message: 2(n-1) buffers leave the GPUs in all.
             p2p = max(p2p, 2 * (ranks - 1) / float(out.sum()))
     return Bounds(network, max(network, p2p))
@@ -78,9 +78,7 @@ def _cuts(cluster: Cluster, group: Group) -> list[tuple[npt.NDArray[np.int64], F
         nics = nics[topology.rail[nics] >= 0]
         up = topology.capacity[topology.links + nics] > 0
         owner = domain_of_nics(cluster, group, nics)
-        cuts.append(
-            (sides, np.bincount(owner[owner >= 0], (topology.rate[nics] * up)[owner >= 0]))
-        )
+        cuts.append((sides, _summed(owner, topology.rate[nics] * up)))
     return cuts
 
 
@@ -107,4 +105,10 @@ def _gpu_egress(cluster: Cluster, group: Group) -> Floats:
     out = np.bincount(
         topology.source, topology.capacity[: topology.links], minlength=topology.components
     )
-    return out[group.gpus]
+    return out[group.gpus].astype(np.float64)
+
+
+def _summed(owner: npt.NDArray[np.int64], values: Floats) -> Floats:
+    """Values added up by owner; those without one (-1) are left out."""
+    kept = owner >= 0
+    return np.bincount(owner[kept], values[kept]).astype(np.float64)

@@ -2,49 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-import numpy.typing as npt
 
 from wirespeed.collectives.algorithms.direct import alltoall_schedule, sendrecv_schedule
 from wirespeed.collectives.algorithms.ring import ring_schedule
+from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.carry import Carrier, Protocol, carrier
 from wirespeed.collectives.copies import copy_candidate
 from wirespeed.collectives.operation import COPIES, Collective, Operation
 from wirespeed.collectives.rings import find_rings
 from wirespeed.collectives.schedule import Schedule
 from wirespeed.topology.cluster import Cluster, Group
-
-Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One algorithm under one protocol: time = latency + size * per_byte.
-
-    Attributes:
-        latency: [s] of the call and all its steps.
-        per_byte: [s/B] on the bottleneck, protocol and transport overhead included.
-        bottleneck: the resource that sets `per_byte`; -1 for none.
-        payload: bytes of payload that cross the bottleneck for each byte of the operation.
-    """
-
-    algorithm: str
-    protocol: str
-    channels: int
-    latency: float
-    per_byte: float
-    bottleneck: int
-    payload: float
-
-    def time(self, sizes: Floats) -> Floats:
-        """[s] for sizes [B]."""
-        return self.latency + sizes * self.per_byte
-
-    def planned(self, sizes: Floats) -> Floats:
-        """[s] that the library expects, by which it chooses."""
-        return self.time(sizes)
 
 
 def candidates(collective: Collective, cluster: Cluster, group: Group) -> tuple[Candidate, ...]:

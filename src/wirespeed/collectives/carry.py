@@ -62,7 +62,6 @@ class Carrier:
 
     def carry(self, transfers: Transfers, protocol: Protocol) -> Carried:
         """The messages on resources; Infeasible where two GPUs have no way to each other."""
-        topology = self.cluster.topology
         source, target = self.group.gpus[transfers.source], self.group.gpus[transfers.target]
         domain = domain_of(self.cluster, self.group.gpus)
         inside = domain[transfers.source] == domain[transfers.target]
@@ -147,16 +146,11 @@ class Carrier:
             pcie *= number("transport.pcie.far_share") if leg is Leg.PCIE_FAR else 1.0
         fabric = np.isin(kind, (LinkKind.NVLINK, LinkKind.XGMI))
         factor = np.where(kind == LinkKind.PCIE, 1 / pcie, 1.0)
-        return np.where(fabric, 1 / self._nvlink_share(), factor)
+        return np.where(fabric, 1 / nvlink_share(self.cluster), factor)
 
-    def _nvlink_share(self) -> float:
-        row = gpu(self.cluster.machine.gpu)
-        generation = f"generation.{generation_of(row.architecture, row.cc)}"
-        own = f"{generation}.nvlink_share"
-        switched = f"{generation}.switched_share"
-        if self.cluster.machine.has_nvswitch and switched in self.parameters.table:
-            return self.parameters.number(switched)
-        return self.parameters.number(own)
+    def call(self, protocol: Protocol) -> float:
+        """What a call costs besides its steps [s]."""
+        return self._step("call", protocol)
 
     def _step(self, medium: str, protocol: Protocol) -> float:
         steps = self.parameters.numbers(f"latency.{medium}.us")
@@ -169,6 +163,16 @@ class Carrier:
 
 
 _MEDIUM = {Leg.NVLINK: "nvlink", Leg.PCIE: "pcie", Leg.PCIE_FAR: "pcie", Leg.HOST: "pcie"}
+
+
+def nvlink_share(cluster: Cluster, name: str = "nvlink_share") -> float:
+    """Payload bytes for each byte on NVLink or xGMI, for this machine's GPU generation."""
+    row, table = gpu(cluster.machine.gpu), parameters()
+    generation = f"generation.{generation_of(row.architecture, row.cc)}"
+    own, switched = f"{generation}.{name}", f"{generation}.switched_share"
+    if name == "nvlink_share" and cluster.machine.has_nvswitch:
+        return table.get(switched, own)
+    return table.get(own, f"generation.other.{name}")
 
 
 def carrier(cluster: Cluster, group: Group) -> Carrier:

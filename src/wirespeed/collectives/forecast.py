@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from wirespeed.catalog import parameters
 from wirespeed.collectives.bounds import Bounds, bounds_of
-from wirespeed.collectives.candidates import Candidate, candidates
+from wirespeed.collectives.candidate import Candidate
+from wirespeed.collectives.candidates import candidates
 from wirespeed.collectives.operation import Collective, Operation, bus_factor
 from wirespeed.collectives.result import CollectiveForecast, ForecastRow
 from wirespeed.errors import Infeasible
@@ -58,9 +59,7 @@ def forecast(
             remedy="leave out the GPUs behind that link with --ranks",
         )
     bounds = bounds_of(collective.operation, cluster, members)
-    rows = [
-        _row(collective, cluster, members, line, bounds, k) for k in range(len(line.sizes))
-    ]
+    rows = [_row(collective, cluster, members, line, bounds, k) for k in range(len(line.sizes))]
     return CollectiveForecast(
         rows=tuple(rows),
         cluster=cluster.machine.name,

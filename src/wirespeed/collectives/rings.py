@@ -2,8 +2,8 @@
 
 Inside an NVLink domain with switches every order is as good as any other. On a mesh of direct links
 rings are searched that share no link. Over PCIe the ring follows the tree, so that it crosses each
-bridge and socket once. Over several nodes each ring enters a node by one NIC and leaves it by another
-(or the same), and all compute NICs of the node get one.
+bridge and socket once. Over several nodes each ring enters a node by one NIC and leaves it by
+another (or the same), and all compute NICs of the node get one.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from wirespeed.topology.machine import Machine, alter_machine
 from wirespeed.topology.model import Topology
 from wirespeed.topology.router import Router
 from wirespeed.topology.software import DEFAULT_VERSION, Abilities, Notice, Software
-from wirespeed.topology.unit import Ints, Unit, first_nodes
+from wirespeed.topology.unit import Unit, first_nodes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -50,8 +50,8 @@ class UnitRoutes:
     def nvlink(self, source: int, target: int) -> Route | None:
         """The route of GPU to GPU over NVLink or xGMI, or None.
 
-        Direct links first, then through NVSwitches (split over all that both reach, by what each
-        can carry), then through the one GPU that both see with the widest links (NCCL's NVB).
+        Direct links first, then through NVSwitches (split over all that both reach, by their
+        links), then through the one GPU that both see with the widest links (NCCL's NVB).
         """
         key = (source, target)
         if key not in self._fabric:
@@ -120,7 +120,7 @@ class UnitRoutes:
         )
 
     def _switched(self, source: int, target: int) -> Route | None:
-        """NVLink with switches alone in between, split by what each branch can carry."""
+        """NVLink with switches alone in between, split over the branches by their links."""
         hops = self._hops_to(target)
         if source not in hops:
             return None
@@ -131,9 +131,11 @@ class UnitRoutes:
                 return float("inf")
             return sum(branch for _, branch in branches(here))
 
+        # Addresses are hashed over the links that are up, by their number: a link that only runs
+        # slower gets its full part all the same and holds the rest up.
         def branches(here: int) -> list[tuple[int, float]]:
             return [
-                (link, min(float(self.capacity[link]), reach(int(self.unit.target[link]))))
+                (link, min(float(self.unit.bandwidth[link]), reach(int(self.unit.target[link]))))
                 for link in self._out.get(here, ())
                 if self.unit.link_kind[link] in _FABRIC
                 and hops.get(int(self.unit.target[link]), -1) == hops[here] - 1
