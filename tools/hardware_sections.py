@@ -38,6 +38,7 @@ SECTIONS = (
             "links": "nvlink_links",
             "PCIe": "pcie_generation",
             "lanes": "pcie_lanes",
+            "P2P": "pcie_p2p",
             "TDP W": "tdp_W",
             "Status": "status",
         },

@@ -33,7 +33,8 @@ LIMITS = {
 
 
 def test_every_table_of_the_data_files_is_read() -> None:
-    written = {name for file in DATA.glob("*.toml") for name in tomllib.loads(file.read_text())}
+    files = [file for file in DATA.glob("*.toml") if file.name != "parameters.toml"]
+    written = {name for file in files for name in tomllib.loads(file.read_text())}
     assert written == set(TABLES)
 
 
