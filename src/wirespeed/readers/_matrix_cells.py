@@ -141,12 +141,12 @@ def _lay(
     else:
         remarks.append(_left_out(row, "its X does not stand under its name"))
         return None
+    shift = position - own[0] if own else 0
     state = FULL if count == width else CUT
-    if len(kept) < count:
-        state, side = DAMAGED, "after" if kept.start == 0 else "before"
+    if shift or len(kept) < count:
+        state, side = DAMAGED, "before" if shift else "after"
         text = f"row {row.name.text} has {count} cells of {width}; those {side} its X are left out"
         remarks.append(Remark("row-damaged", text, row.line))
-    shift = position - own[0] if own else 0
     words = {at + shift: cells[at] for at in kept}
     return Cells(row, position, words, rest, state, last=max(words, default=-1))
 

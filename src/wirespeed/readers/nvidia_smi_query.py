@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Fact, Remark
@@ -70,7 +71,7 @@ def read(text: str, file: str) -> Evidence:
     found = _Found()
     _read_list(lines, found)
     headers = [at for at, line in enumerate(lines) if _read_header(line.text)]
-    for at, end in zip(headers, [*headers[1:], len(lines)], strict=True):
+    for at, end in pairwise([*headers, len(lines)]):
         _read_table(lines[at:end], found)
     if not found.facts:
         raise InputError(
