@@ -9,6 +9,7 @@ from wirespeed.collectives.algorithms.ring import ring_schedule
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.carry import Carrier, Protocol, carrier
 from wirespeed.collectives.copies import copy_candidate
+from wirespeed.collectives.layout import layout_of
 from wirespeed.collectives.operation import COPIES, Collective, Operation
 from wirespeed.collectives.rings import find_rings
 from wirespeed.collectives.schedule import Schedule
@@ -25,7 +26,7 @@ def candidates(collective: Collective, cluster: Cluster, group: Group) -> tuple[
         return (lay(alltoall_schedule(len(group)), on, Protocol.SIMPLE),)
     if operation is Operation.SENDRECV:
         return (lay(sendrecv_schedule(len(group)), on, Protocol.SIMPLE),)
-    schedule = ring_schedule(operation, find_rings(cluster, group))
+    schedule = ring_schedule(operation, find_rings(layout_of(cluster, group)))
     forced = cluster.software.settings.get("proto")
     protocols = [p for p in Protocol if forced is None or p.value.lower() == forced.lower()]
     return tuple(lay(schedule, on, protocol) for protocol in protocols)
@@ -38,12 +39,12 @@ def lay(schedule: Schedule, on: Carrier, protocol: Protocol) -> Candidate:
     latency = on.call(protocol)
     for phase in schedule.phases:
         carried = on.carry(phase.transfers, protocol)
-        bytes_ = phase.transfers.share[carried.paths.owner()] * carried.paths.share * phase.repeat
-        resource, size = carried.paths.resource, topology.resources
-        wire += np.bincount(resource, bytes_ * carried.factor, minlength=size)
-        payload += np.bincount(resource, bytes_, minlength=size)
-        step = carried.latency.mean() if phase.chained else carried.latency.max(initial=0.0)
-        latency += phase.repeat * phase.depth * float(step)
+        wire += carried.wire * phase.repeat
+        payload += carried.payload * phase.repeat
+        if phase.waits is None:
+            latency += phase.repeat * float(carried.latency.max(initial=0.0))
+        else:
+            latency += float(phase.waits @ carried.latency)
     with np.errstate(divide="ignore", invalid="ignore"):
         seconds = np.where(wire > 0, wire / topology.capacity, 0.0)
     worst = int(seconds.argmax())
