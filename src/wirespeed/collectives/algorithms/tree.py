@@ -1,7 +1,8 @@
 """Tree: sums flow up a chain in each domain and a tree over domains, results flow back down.
 
-Two trees over the domains each carry half; a leaf of one has children in the other, so all NICs send and receive alike. Data is cut into chunks that follow each other: bandwidth is
-that of the busiest link, latency that of the longest way to the root and back.
+Two trees over the domains each carry half; a leaf of one has children in the other, so all NICs
+send and receive alike. Data is cut into chunks that follow each other: bandwidth is that of the
+busiest link, latency that of the longest way to the root and back.
 P. Sanders, J. Speck, J. L. Träff, Two-tree algorithms for full bandwidth broadcast, reduction and
 scan, 2009; its use in NCCL since 2.4.
 """
