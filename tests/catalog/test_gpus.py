@@ -72,3 +72,15 @@ def test_peaks_are_dense_and_absent_where_the_part_has_no_rate() -> None:
     assert h100.peak("fp8") == 1978.9e12
     assert h100.peak("fp4") is None
     assert h100.memory_bandwidth == 3350e9
+
+
+def test_stock_drivers_keep_geforce_cards_apart() -> None:
+    assert not catalog.gpu("RTX 4090").pcie_p2p
+    assert catalog.gpu("RTX PRO 6000").pcie_p2p
+
+
+def test_every_name_in_every_spelling_means_its_own_row() -> None:
+    for row in catalog.gpus():
+        for name in row.names:
+            for spelling in (name, f"{row.vendor} {name}", name.upper(), name.replace(" ", "-")):
+                assert catalog.gpu(spelling) == row, spelling

@@ -61,6 +61,8 @@ class Gpu(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Key of the Infinity Fabric generation."""
     pcie_generation: int
     pcie_lanes: int
+    pcie_p2p: bool = True
+    """Whether the stock driver copies between cards directly; else through host memory."""
     tdp_W: float | None = None
 
     @property

@@ -37,7 +37,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     assumed: tuple[str, ...] = ()
     """Columns that are less sure than the row: recalled, estimated or disputed."""
     check_source: str = ""
-    """A second URL that agrees."""
+    """A second URL that the figures were held against."""
     doubt: str = ""
     """What is disputed, or how an estimate was made."""
     note: str = ""

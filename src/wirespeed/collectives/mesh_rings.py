@@ -17,8 +17,8 @@ _BUDGET = 20_000
 def disjoint_rings(lanes: Ids) -> list[tuple[Ring, int]]:
     """Directed rings over all n GPUs with the lanes each may fill, together the most that fit.
 
-    `lanes` [n, n] counts directed lanes between GPUs. Depth-first with bound: no packing exceeds the
-    fewest lanes that leave or enter a GPU. Empty where no ring exists at all.
+    `lanes` [n, n] counts directed lanes between GPUs. Depth-first with bound: no packing exceeds
+    the fewest lanes that leave or enter a GPU. Empty where no ring exists at all.
     """
     most = int(min(lanes.sum(axis=0).min(), lanes.sum(axis=1).min()))
     search = _Search(most)

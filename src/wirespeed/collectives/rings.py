@@ -2,8 +2,8 @@
 
 Inside an NVLink domain with switches every order is as good as any other. On a mesh of direct links
 rings are searched that share no link. Over PCIe the ring follows the tree, so that it crosses each
-bridge and socket once. Over several nodes each ring enters a node by one NIC and leaves it by another
-(or the same), and all compute NICs of the node get one.
+bridge and socket once. Over several nodes each ring enters a node by one NIC and leaves it by
+another (or the same), and all compute NICs of the node get one.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wirespeed.collectives.mesh_rings import disjoint_rings
+from wirespeed.collectives.peers import domain_of
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import ComponentKind, LinkKind
 
@@ -39,12 +40,10 @@ class Rings:
 
 def find_rings(cluster: Cluster, group: Group) -> Rings:
     """The rings that the library would build for a group (two ranks or more)."""
-    topology = cluster.topology
-    node = topology.node[group.gpus]
-    domain = topology.unit_of(group.gpus)
+    domain = domain_of(cluster, group.gpus)
     if len(np.unique(domain)) == 1:
         return _inside(_local_orders(cluster, group, np.arange(len(group))))
-    return _across(cluster, group, domain, node)
+    return _across(cluster, group, domain)
 
 
 def _inside(orders: list[tuple[Ids, float]]) -> Rings:
@@ -56,7 +55,6 @@ def _inside(orders: list[tuple[Ids, float]]) -> Rings:
 
 def _local_orders(cluster: Cluster, group: Group, ranks: Ids) -> list[tuple[Ids, float]]:
     """Rings over ranks of one unit, each with the lanes that it may fill."""
-    topology = cluster.topology
     gpus = group.gpus[ranks]
     if len(ranks) < 3:
         return [(ranks, 1.0)]
@@ -109,7 +107,7 @@ def _tree_order(cluster: Cluster, gpus: Ids) -> Ids:
     return np.array(sorted(range(len(gpus)), key=keys.__getitem__), np.int64)
 
 
-def _across(cluster: Cluster, group: Group, domain: Ids, node: Ids) -> Rings:
+def _across(cluster: Cluster, group: Group, domain: Ids) -> Rings:
     """Rings over several domains: domains one after the other, one channel a NIC."""
     units = list(dict.fromkeys(domain.tolist()))
     members = [np.flatnonzero(domain == unit) for unit in units]

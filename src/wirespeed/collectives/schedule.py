@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -70,7 +71,7 @@ def transfers(
     """Transfers from arrays or scalars that broadcast against `source`."""
     ranks = np.asarray(source, np.int64)
 
-    def filled(values: npt.ArrayLike, kind: type) -> npt.NDArray[np.generic]:
+    def filled(values: npt.ArrayLike, kind: type) -> npt.NDArray[Any]:
         return np.broadcast_to(np.asarray(values, kind), ranks.shape)
 
     return Transfers(

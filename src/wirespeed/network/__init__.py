@@ -1,9 +1,10 @@
 """What transfers do to the resources that they share: three exact levels on plain arrays.
 
-`bottleneck_time` for equal transfers that start together, `fair_rates` for a moment,
-`simulate` for everything else.
+`bottleneck_time` for equal transfers that start together, `fair_rates` for a moment, `simulate` for
+everything else. `product_loads` counts blocks; `partition` and `quotient` use symmetry.
 """
 
+from wirespeed.network._blocks import Side, product_loads
 from wirespeed.network._bottleneck import (
     Bottleneck,
     bottleneck_of,
@@ -11,6 +12,7 @@ from wirespeed.network._bottleneck import (
     utilisation,
 )
 from wirespeed.network._fair import fair_rates
+from wirespeed.network._partition import Partition, is_equitable, partition, quotient
 from wirespeed.network._simulate import After, Finish, simulate
 from wirespeed.network._uses import Uses
 
@@ -18,10 +20,16 @@ __all__ = [
     "After",
     "Bottleneck",
     "Finish",
+    "Partition",
+    "Side",
     "Uses",
     "bottleneck_of",
     "bottleneck_time",
     "fair_rates",
+    "is_equitable",
+    "partition",
+    "product_loads",
+    "quotient",
     "simulate",
     "utilisation",
 ]

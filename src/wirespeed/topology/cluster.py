@@ -18,7 +18,7 @@ from wirespeed.topology.machine import Machine, alter_machine
 from wirespeed.topology.model import Topology
 from wirespeed.topology.router import Router
 from wirespeed.topology.software import DEFAULT_VERSION, Abilities, Notice, Software
-from wirespeed.topology.unit import Ints, Unit, first_nodes
+from wirespeed.topology.unit import Unit, first_nodes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,7 @@ class Cluster:
 class Group:
     """The GPUs that take part, in rank order (component ids)."""
 
-    gpus: Ints
+    gpus: npt.NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.gpus)
@@ -54,7 +54,7 @@ class Group:
 def everyone(cluster: Cluster) -> Group:
     """All GPUs that are up, in order of node and index."""
     topology = cluster.topology
-    gpus = topology.gpus()
+    gpus = topology.gpus().astype(np.int64)
     return Group(gpus[topology.capacity[topology.links + gpus] > 0])
 
 

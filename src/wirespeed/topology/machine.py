@@ -37,6 +37,9 @@ class Machine:
         gpu: the catalog's name of the GPU.
         platform: the preset whose default fabric it would join.
         library: nccl or rccl.
+        network: what the compute NICs speak: infiniband, ethernet, efa, slingshot or tcpx.
+        cpu_vendor: Intel, AMD, NVIDIA …; empty where it is not known.
+        peer_to_peer: whether GPUs reach each other's memory over PCIe; None leaves it to the model.
         warnings: what was assumed; oddities: what looks wrong on the machine itself.
     """
 
@@ -45,11 +48,19 @@ class Machine:
     gpu: str
     platform: str = ""
     library: str = "nccl"
+    network: str = "infiniband"
+    cpu_vendor: str = ""
+    peer_to_peer: bool | None = None
     basis: Basis = field(default_factory=Basis)
     abilities: Abilities = field(default_factory=Abilities)
     routing: Routing = Routing.STATIC
     warnings: tuple[Notice, ...] = ()
     oddities: tuple[Notice, ...] = ()
+
+    @property
+    def has_nvswitch(self) -> bool:
+        """Whether NVSwitches join the GPUs."""
+        return bool((self.unit.kind == ComponentKind.NVSWITCH).any())
 
 
 def alter_machine(machine: Machine, changes: Iterable[Change]) -> Machine:

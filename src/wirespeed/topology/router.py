@@ -83,6 +83,15 @@ class Router:
             self._nearest[key] = self._find_nearest(unit, gpu - begin)
         return tuple(begin + nic for nic in self._nearest[key])
 
+    def memory_of(self, device: int) -> int:
+        """The CPU whose memory is nearest to a device of its unit; Infeasible where none is."""
+        unit = int(self.topology.unit_of(device))
+        begin = int(self.topology.first_component[unit])
+        memory = _memory_of(self.routes(unit), device - begin)
+        if memory is None:
+            raise Infeasible(f"{name_of(self.topology, device)} reaches no CPU")
+        return begin + memory
+
     def path_type(self, source: int, target: int) -> PathType:
         """NCCL's path type of two devices (component ids); NET where the fabric lies between."""
         unit = int(self.topology.unit_of(source))

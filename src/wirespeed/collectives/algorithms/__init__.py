@@ -1,0 +1,1 @@
+"""One collective algorithm a file."""

@@ -1,0 +1,40 @@
+"""Ring: every rank passes a piece on to the next, until all have seen what they need.
+
+all_reduce takes 2(n-1) steps of S/n bytes, all_gather and reduce_scatter n-1 of them. broadcast and
+reduce send S along the ring in small chunks, so that after n-1 hops all links are busy at once.
+P. Patarasuk, X. Yuan, Bandwidth optimal all-reduce algorithms for clusters of workstations, 2009.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wirespeed.collectives.operation import Operation
+from wirespeed.collectives.rings import Rings
+from wirespeed.collectives.schedule import Phase, Schedule, Transfers, transfers
+
+_REDUCES = (Operation.ALL_REDUCE, Operation.REDUCE_SCATTER, Operation.REDUCE)
+
+
+def ring_schedule(operation: Operation, rings: Rings) -> Schedule:
+    """The schedule of an operation on the given rings (two ranks or more)."""
+    channels, ranks = rings.order.shape
+    reduce = operation in _REDUCES
+    if operation in (Operation.BROADCAST, Operation.REDUCE):
+        # The last hop of the ring back to the root carries nothing.
+        hops = _hops(rings, 1.0, skip_last=True)
+        phase = Phase(hops, depth=ranks - 1, chained=True, reduce=reduce)
+        return Schedule("Ring", (phase,), channels)
+    laps = 2 if operation is Operation.ALL_REDUCE else 1
+    phase = Phase(_hops(rings, 1 / ranks), repeat=laps * (ranks - 1), chained=True, reduce=reduce)
+    return Schedule("Ring", (phase,), channels)
+
+
+def _hops(rings: Rings, share: float, *, skip_last: bool = False) -> Transfers:
+    """One message over every edge of every ring."""
+    source = rings.order
+    target = np.roll(source, -1, axis=1)
+    shares = np.broadcast_to(share * rings.weight[:, None], source.shape)
+    kept = slice(None, -1) if skip_last else slice(None)
+    columns = (source, target, shares, rings.nic_out, rings.nic_in)
+    return transfers(*(column[:, kept].ravel() for column in columns))

@@ -1,0 +1,71 @@
+"""Copies: from GPU to GPU, from host to GPU and back, by the copy engines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wirespeed.catalog import parameters
+from wirespeed.collectives.candidate import Candidate
+from wirespeed.collectives.carry import nvlink_share
+from wirespeed.collectives.operation import Collective, Operation
+from wirespeed.collectives.peers import Leg, peer_leg
+from wirespeed.topology.cluster import Cluster, Group
+from wirespeed.topology.kinds import LinkKind
+from wirespeed.topology.paths import Paths
+from wirespeed.topology.router import Way
+from wirespeed.units import GB, US
+
+
+def copy_candidate(collective: Collective, cluster: Cluster, group: Group) -> Candidate:
+    """The copy from rank 0 to rank 1, or between rank 0 and the memory next to it.
+
+    Both directions of a bidirectional copy run at once; staged through the host they share what
+    the host can stage.
+    """
+    first = int(group.gpus[0])
+    if collective.operation is Operation.P2P_COPY:
+        second = int(group.gpus[1])
+        leg = peer_leg(cluster, first, second, 2)
+        ways = [(first, second), (second, first)]
+        way = {Leg.NVLINK: Way.DIRECT, Leg.HOST: Way.HOST}.get(leg, Way.PCIE)
+    else:
+        leg, way = Leg.PCIE, Way.UPLOAD
+        memory = cluster.router.memory_of(first)
+        ways = [(memory, first), (first, memory)]
+        if collective.operation is Operation.D2H:
+            ways.reverse()
+    if not collective.bidirectional:
+        ways = ways[:1]
+    source, target = zip(*ways, strict=True)
+    paths = cluster.router.inside(source, target, way)
+    per_byte, worst, payload = _slowest(cluster, paths, leg, collective.operation)
+    if leg is Leg.HOST and len(ways) > 1:
+        staged = parameters().number("transport.host.copy_pair") * GB
+        per_byte = max(per_byte, len(ways) / staged)
+    latency = parameters().numbers("latency.copy.us")[-1] * US
+    return Candidate("Copy", "", 1, latency, per_byte, worst, payload)
+
+
+def _slowest(
+    cluster: Cluster, paths: Paths, leg: Leg, operation: Operation
+) -> tuple[float, int, float]:
+    """Seconds a byte on the most loaded resource, which one, and its payload for each byte."""
+    topology, number = cluster.topology, parameters().number
+    is_link = paths.resource < topology.links
+    kind = np.where(is_link, topology.link_kind[np.where(is_link, paths.resource, 0)], -1)
+    if leg is Leg.HOST:
+        pcie = number("transport.host.copy_share")
+    elif operation is Operation.P2P_COPY:
+        pcie = number("transport.pcie.share")
+        pcie *= number("transport.pcie.far_share") if leg is Leg.PCIE_FAR else 1.0
+    else:
+        pcie = number("transport.pcie.copy_share")
+    fabric = np.isin(kind, (LinkKind.NVLINK, LinkKind.XGMI, LinkKind.C2C))
+    factor = np.where(kind == LinkKind.PCIE, 1 / pcie, 1.0)
+    factor = np.where(fabric, 1 / nvlink_share(cluster, "nvlink_copy_share"), factor)
+    payload = np.bincount(paths.resource, paths.share, minlength=topology.resources)
+    wire = np.bincount(paths.resource, paths.share * factor, minlength=topology.resources)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        seconds = np.where(wire > 0, wire / topology.capacity, 0.0)
+    worst = int(seconds.argmax())
+    return float(seconds[worst]), worst, float(payload[worst])

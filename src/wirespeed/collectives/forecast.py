@@ -1,0 +1,111 @@
+"""forecast: how long an operation takes on a group of GPUs, size by size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wirespeed.catalog import parameters
+from wirespeed.collectives.bounds import Bounds, bounds_of
+from wirespeed.collectives.candidate import Candidate
+from wirespeed.collectives.candidates import candidates
+from wirespeed.collectives.operation import Collective, Operation, bus_factor
+from wirespeed.collectives.result import CollectiveForecast, ForecastRow
+from wirespeed.errors import Infeasible
+from wirespeed.topology.address import resource_name
+from wirespeed.topology.cluster import Cluster, Group, everyone
+from wirespeed.units import GB, US
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """Time over sizes for one operation on one group.
+
+    `options` are the ways that the library has; `choice` [sizes] says which one it takes.
+    """
+
+    sizes: Floats
+    time: Floats
+    choice: npt.NDArray[np.int64]
+    options: tuple[Candidate, ...]
+
+
+def curve(collective: Collective, cluster: Cluster, group: Group, sizes: Sequence[int]) -> Curve:
+    """The time [s] of each size [B]; Infeasible where GPUs have no way to each other."""
+    amounts = np.asarray(sizes, np.float64)
+    options = candidates(collective, cluster, group)
+    planned = np.array([option.planned(amounts) for option in options])
+    choice = planned.argmin(axis=0)
+    times = np.array([option.time(amounts) for option in options])
+    return Curve(amounts, times[choice, np.arange(len(amounts))], choice, options)
+
+
+def forecast(
+    collective: Collective, cluster: Cluster, sizes: Sequence[int], group: Group | None = None
+) -> CollectiveForecast:
+    """The table of an operation on a cluster: one row a size [B]; all GPUs unless `group`."""
+    members = group or everyone(cluster)
+    _check(collective.operation, cluster, members)
+    line = curve(collective, cluster, members, sizes)
+    if not np.isfinite(line.time).all():
+        raise Infeasible(
+            f"{collective.operation} cannot run",
+            why="a link that it needs is down and nothing stands in for it",
+            remedy="leave out the GPUs behind that link with --ranks",
+        )
+    bounds = bounds_of(collective.operation, cluster, members)
+    rows = [_row(collective, cluster, members, line, bounds, k) for k in range(len(line.sizes))]
+    return CollectiveForecast(
+        rows=tuple(rows),
+        cluster=cluster.machine.name,
+        fabric=cluster.fabric,
+        software=str(cluster.software),
+        gpu=cluster.machine.gpu,
+        parameters=parameters().digest,
+        warnings=cluster.warnings,
+    )
+
+
+def _row(
+    collective: Collective, cluster: Cluster, group: Group, line: Curve, bounds: Bounds, k: int
+) -> ForecastRow:
+    option, time, size = line.options[line.choice[k]], float(line.time[k]), float(line.sizes[k])
+    algbw = size / time * (2 if collective.bidirectional else 1)
+    operation, worst = collective.operation, option.bottleneck
+    share = 0.0
+    if worst >= 0:
+        share = option.payload * size / time / float(cluster.topology.capacity[worst])
+    return ForecastRow(
+        nodes=len(np.unique(cluster.topology.node[group.gpus])),
+        ranks=len(group),
+        operation=operation.value,
+        size_bytes=int(size),
+        time_us=time / US,
+        algbw_GBps=algbw / GB,
+        busbw_GBps=algbw * bus_factor(operation, len(group)) / GB,
+        algorithm=option.algorithm,
+        protocol=option.protocol,
+        channels=option.channels,
+        bottleneck=resource_name(cluster.topology, worst) if worst >= 0 else "",
+        wire_share=share,
+        bound_us=bounds.with_network(size) / US,
+        bound_p2p_us=bounds.between_gpus(size) / US,
+        low_us=None,
+        high_us=None,
+        validity="inside",
+    )
+
+
+def _check(operation: Operation, cluster: Cluster, group: Group) -> None:
+    least = 1 if operation in (Operation.H2D, Operation.D2H) else 2
+    if len(group) < least:
+        raise Infeasible(
+            f"{operation} on {len(group)} GPU{'' if len(group) == 1 else 's'}",
+            why=f"it takes {least} or more; {cluster.machine.name} as given has {len(group)}",
+            remedy="add nodes with --nodes, or name a machine with more GPUs",
+        )

@@ -1,0 +1,91 @@
+"""Peers: over what two GPUs of a node exchange data, as the library decides it."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from wirespeed.catalog import gpu
+from wirespeed.topology.cluster import Cluster
+from wirespeed.topology.kinds import PathType
+
+
+class Leg(IntEnum):
+    """One leg of a message inside a node."""
+
+    NVLINK = 0
+    PCIE = 1
+    PCIE_FAR = 2
+    """Peer to peer over PCIe and through another socket."""
+    HOST = 3
+    """Written to shared host memory by one side and read by the other."""
+
+
+_LEVELS = {
+    "LOC": PathType.LOC,
+    "NVL": PathType.NVL,
+    "PIX": PathType.PIX,
+    "PXB": PathType.PXB,
+    "PHB": PathType.PHB,
+    "NODE": PathType.PHB,
+    "SYS": PathType.SYS,
+    "0": PathType.LOC,
+    "1": PathType.PIX,
+    "2": PathType.PXB,
+    "3": PathType.PHB,
+    "4": PathType.SYS,
+    "5": PathType.SYS,
+}
+"""NCCL_P2P_LEVEL's words and old digits."""
+
+
+def peer_leg(cluster: Cluster, source: int, target: int, ranks: int) -> Leg:
+    """The leg between two GPUs of one node (component ids) in a group of `ranks`.
+
+    NVLink wherever it is; PCIe peer to peer where driver and distance allow it (up to PXB, or
+    NCCL_P2P_LEVEL), else host memory. Source: NCCL's documented defaults.
+    """
+    distance = cluster.router.path_type(source, target)
+    limit = p2p_limit(cluster, ranks)
+    if distance > limit:
+        return Leg.HOST
+    if distance <= PathType.NVB:
+        return Leg.NVLINK
+    if not has_pcie_p2p(cluster) or cluster.abilities.acs:
+        return Leg.HOST
+    return Leg.PCIE_FAR if distance == PathType.SYS else Leg.PCIE
+
+
+def p2p_limit(cluster: Cluster, ranks: int) -> PathType:
+    """The farthest distance at which the library uses peer to peer; LOC switches it off."""
+    env = cluster.software.env
+    if not cluster.abilities.p2p or env.get("NCCL_P2P_DISABLE", "0") not in ("", "0"):
+        return PathType.LOC
+    level = _LEVELS.get(env.get("NCCL_P2P_LEVEL", "").upper())
+    if level is not None:
+        return level
+    amd = cluster.machine.cpu_vendor == "AMD"
+    return PathType.SYS if cluster.machine.peer_to_peer or (amd and ranks <= 2) else PathType.PXB
+
+
+def has_pcie_p2p(cluster: Cluster) -> bool:
+    """Whether the driver lets these GPUs reach each other's memory over PCIe."""
+    if cluster.machine.peer_to_peer is not None:
+        return cluster.machine.peer_to_peer
+    row = gpu(cluster.machine.gpu)
+    return not (row.vendor == "NVIDIA" and row.name.startswith(("RTX 30", "RTX 40", "RTX 50")))
+
+
+def nic_leg(cluster: Cluster) -> Leg:
+    """The leg between a GPU and the NIC that serves it."""
+    return Leg.PCIE if cluster.abilities.gdr else Leg.HOST
+
+
+def domain_of(cluster: Cluster, gpus: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """[n] which GPUs reach each other without the network: their node, or their rack's domain."""
+    env = cluster.software.env
+    unused = env.get("NCCL_MNNVL_ENABLE") == "0" or p2p_limit(cluster, len(gpus)) < PathType.NVL
+    topology = cluster.topology
+    return topology.node[gpus].astype(np.int64) if unused else topology.unit_of(gpus)

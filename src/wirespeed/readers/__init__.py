@@ -1,0 +1,51 @@
+"""Texts that machines print, read into Evidence: one format a file, recognised by content.
+
+Readers take text and give facts with their lines. They open no files, judge nothing and complete
+nothing from outside the text. A new format is a module with a `FORMAT`, listed in `FORMATS`.
+"""
+
+from __future__ import annotations
+
+from wirespeed.errors import InputError
+from wirespeed.evidence import Evidence, Remark
+from wirespeed.readers import nvidia_smi_query, topo_matrix, topo_p2p
+from wirespeed.readers._format import Format
+from wirespeed.readers._text import decode
+
+__all__ = ["FORMATS", "Format", "read_text"]
+
+FORMATS: tuple[Format, ...] = (
+    topo_matrix.FORMAT,
+    topo_p2p.FORMAT,
+    nvidia_smi_query.FORMAT,
+)
+
+
+def read_text(text: str | bytes, *, file: str) -> Evidence:
+    """Evidence of a text in any known format; `file` is what messages call it.
+
+    A paste of several commands is read by all readers that recognise their part, and `format` joins
+    their names. Raises InputError for binary, empty, oversized or unknown content, with the formats
+    that are known.
+    """
+    decoded = decode(text, file=file)
+    sure = {form.name: form.sniff(decoded) for form in FORMATS}
+    best = max(sure.values())
+    if best == 0:
+        raise InputError(
+            "this is in no format that can be read",
+            where=file,
+            why=f"known are {'; '.join(form.what for form in FORMATS)}",
+            remedy="give the whole output of one of these commands, from its first line on",
+        )
+    chosen = [form for form in FORMATS if sure[form.name] == best]
+    parts = [form.read(decoded, file) for form in chosen]
+    return parts[0] if len(parts) == 1 else _join(parts)
+
+
+def _join(parts: list[Evidence]) -> Evidence:
+    """One Evidence of all parts of a paste, each fact and remark once."""
+    facts = dict.fromkeys(fact for part in parts for fact in part.facts)
+    remarks: dict[Remark, None] = dict.fromkeys(r for part in parts for r in part.remarks)
+    name = "+".join(part.format for part in parts)
+    return Evidence(name, parts[0].file, tuple(facts), tuple(remarks))

@@ -1,0 +1,36 @@
+"""Machines out of designs: what a preset or a cluster TOML becomes."""
+
+from __future__ import annotations
+
+from wirespeed.topology.machine import Basis, Machine
+from wirespeed.topology.node_builder import unit_of
+from wirespeed.topology.node_design import NodeDesign
+from wirespeed.topology.presets import preset
+from wirespeed.topology.software import Abilities
+
+
+def machine_of(design: NodeDesign, *, name: str = "") -> Machine:
+    """The machine that a design describes."""
+    rccl = design.gpu.startswith("MI")
+    network = "socket" if not design.network.rdma else design.network.kind
+    return Machine(
+        name=name or design.name,
+        unit=unit_of(design),
+        gpu=design.gpu,
+        platform=design.name,
+        library="rccl" if rccl else "nccl",
+        network="ethernet" if network in ("none", "") else network,
+        cpu_vendor=_vendor(design.cpu.model),
+        basis=Basis("preset", design.name),
+        abilities=Abilities(gdr=design.gdr, socket=network == "socket"),
+    )
+
+
+def preset_machine(name: str) -> Machine:
+    """The machine of a preset; UnknownName with the nearest names otherwise."""
+    return machine_of(preset(name))
+
+
+def _vendor(model: str) -> str:
+    words = {"xeon": "Intel", "epyc": "AMD", "grace": "NVIDIA", "vera": "NVIDIA", "power": "IBM"}
+    return next((vendor for word, vendor in words.items() if word in model.lower()), "")
