@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
 from wirespeed.catalog import Parameters, generation_of, gpu, parameters
+from wirespeed.collectives.doors import Routed, doors_of, unconnected
 from wirespeed.collectives.peers import Leg, domain_of, nic_leg, peer_leg
 from wirespeed.collectives.schedule import Transfers
-from wirespeed.errors import Infeasible
-from wirespeed.topology.address import name_of
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import LinkKind
 from wirespeed.topology.router import Way
@@ -34,8 +33,15 @@ WIRE_BYTES = {Protocol.LL: 2.0, Protocol.LL128: 128 / 120, Protocol.SIMPLE: 1.0}
 """Bytes on the wire for each byte of payload. Source: NCCL's documentation of the protocols."""
 
 _ORDER = tuple(Protocol)
-_MEDIUM = {Leg.NVLINK: "nvlink", Leg.PCIE: "pcie", Leg.PCIE_FAR: "pcie", Leg.HOST: "pcie"}
 _WAY = {Leg.NVLINK: Way.DIRECT, Leg.PCIE: Way.PCIE, Leg.PCIE_FAR: Way.PCIE, Leg.HOST: Way.HOST}
+
+
+class Medium(IntEnum):
+    """What a step waits for; each has step latencies of its own."""
+
+    NVLINK = 0
+    PCIE = 1
+    NETWORK = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,13 +50,15 @@ class Carried:
 
     Attributes:
         payload: [resources] bytes on each for each byte of the collective.
-        wire: [resources] the same with what protocol and transport add.
-        latency: [t] what one step of each transfer waits besides its bytes [s].
+        wire: [resources] the same with what transport adds, protocol not counted.
+        latency: [t] of the links on the way [s].
+        medium: [t] the slowest medium on the way.
     """
 
     payload: Floats
     wire: Floats
     latency: Floats
+    medium: Ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,28 +69,31 @@ class Carrier:
     group: Group
     parameters: Parameters
 
-    def carry(self, transfers: Transfers, protocol: Protocol) -> Carried:
+    def carry(self, transfers: Transfers) -> Carried:
         """The transfers on resources; Infeasible where two GPUs have no way to each other."""
         source, target = self.group.gpus[transfers.source], self.group.gpus[transfers.target]
         domain = domain_of(self.cluster, self.group.gpus)
         inside = domain[transfers.source] == domain[transfers.target]
-        resources = self.cluster.topology.resources
-        total = Carried(np.zeros(resources), np.zeros(resources), np.zeros(len(transfers)))
+        resources, count = self.cluster.topology.resources, len(transfers)
+        total = Carried(
+            np.zeros(resources), np.zeros(resources), np.zeros(count), np.zeros(count, np.int64)
+        )
         near, far = np.flatnonzero(inside), np.flatnonzero(~inside)
         if len(near):
-            self._inside(total, near, source, target, transfers.share, protocol)
+            self._inside(total, near, source, target, transfers.share)
         if len(far):
-            self._across(total, far, source, target, transfers, protocol)
-        total.wire[:] *= WIRE_BYTES[protocol]
+            self._across(total, far, source, target, transfers)
         return total
 
     def call(self, protocol: Protocol) -> float:
         """What a call costs besides its steps [s]."""
-        return self._step("call", protocol)
+        return self._latency("call", protocol)
 
-    def _inside(
-        self, total: Carried, near: Ids, source: Ids, target: Ids, share: Floats, protocol: Protocol
-    ) -> None:
+    def steps(self, protocol: Protocol) -> Floats:
+        """[media] what a step costs besides bytes and links [s]."""
+        return np.array([self._latency(medium.name.lower(), protocol) for medium in Medium])
+
+    def _inside(self, total: Carried, near: Ids, source: Ids, target: Ids, share: Floats) -> None:
         router = self.cluster.router
         pairs = router.pairs(source[near], target[near])
         examples = near[pairs.example]
@@ -94,7 +105,7 @@ class Carrier:
             rows = near[legs[pairs.row] == leg]
             if len(rows):
                 self._add(total, source[rows], target[rows], share[rows], leg)
-                total.latency[rows] += self._step(_MEDIUM[leg], protocol)
+                total.medium[rows] = _MEDIUM[leg]
                 total.latency[rows] += router.inside_latency(source[rows], target[rows], _WAY[leg])
 
     def _across(
@@ -104,22 +115,25 @@ class Carrier:
         source: Ids,
         target: Ids,
         transfers: Transfers,
-        protocol: Protocol,
     ) -> None:
         cluster, share = self.cluster, transfers.share[far]
         wiring = cluster.topology.wiring
         if wiring is None:
-            raise _unconnected(cluster, int(source[far[0]]))
-        nic_out = self._doors(transfers.nic_out[far], source[far])
-        nic_in = self._doors(transfers.nic_in[far], target[far])
+            raise unconnected(cluster, int(source[far[0]]))
+        routed = self._routed(transfers, far, source)
         leg = nic_leg(cluster)
-        total.latency[far] += self._step("network", protocol)
-        for a, b in ((source[far], nic_out), (nic_in, target[far])):
+        total.medium[far] = Medium.NETWORK
+        handed = np.flatnonzero(routed.via != source[far])
+        if len(handed):
+            a, b = source[far][handed], routed.via[handed]
+            self._add(total, a, b, share[handed], Leg.NVLINK)
+            total.latency[far[handed]] += cluster.router.inside_latency(a, b, Way.DIRECT)
+        for a, b in ((routed.via, routed.nic_out), (routed.nic_in, target[far])):
             self._add(total, a, b, share, leg, nic=True)
             total.latency[far] += cluster.router.inside_latency(a, b, _WAY[leg])
         paths = wiring.paths(
-            nic_out.astype(np.int32),
-            nic_in.astype(np.int32),
+            routed.nic_out.astype(np.int32),
+            routed.nic_in.astype(np.int32),
             routing=cluster.routing,
             capacity=cluster.topology.capacity,
         )
@@ -132,15 +146,16 @@ class Carrier:
         wires = paths.share * cluster.topology.latency[paths.resource]
         total.latency[far] += np.bincount(owner, wires, minlength=len(far))
 
-    def _doors(self, nics: Ids, gpus: Ids) -> Ids:
-        """The NICs given, and where none is (-1), the nearest one that is this GPU's turn."""
-        chosen = nics.copy()
-        for k in np.flatnonzero(nics < 0):
-            near = self.cluster.router.nearest_nics(int(gpus[k]))
-            if not near:
-                raise _unconnected(self.cluster, int(gpus[k]))
-            chosen[k] = near[int(self.cluster.topology.index[gpus[k]]) % len(near)]
-        return chosen
+    def _routed(self, transfers: Transfers, far: Ids, source: Ids) -> Routed:
+        """The NICs that the schedule names, and where it names none, those of `Doors`."""
+        nic_out, nic_in = transfers.nic_out[far].copy(), transfers.nic_in[far].copy()
+        via = source[far].copy()
+        free = np.flatnonzero((nic_out < 0) | (nic_in < 0))
+        if len(free):
+            ends = transfers.source[far[free]], transfers.target[far[free]]
+            chosen = doors_of(self.cluster, self.group).choose(self.cluster, self.group, *ends)
+            via[free], nic_out[free], nic_in[free] = chosen.via, chosen.nic_out, chosen.nic_in
+        return Routed(via, nic_out, nic_in)
 
     def _add(
         self,
@@ -172,9 +187,17 @@ class Carrier:
         factor[[LinkKind.NVLINK, LinkKind.XGMI]] = 1 / nvlink_share(self.cluster)
         return factor
 
-    def _step(self, medium: str, protocol: Protocol) -> float:
-        steps = self.parameters.numbers(f"latency.{medium}.us")
+    def _latency(self, name: str, protocol: Protocol) -> float:
+        steps = self.parameters.numbers(f"latency.{name}.us")
         return steps[_ORDER.index(protocol)] * US
+
+
+_MEDIUM = {
+    Leg.NVLINK: Medium.NVLINK,
+    Leg.PCIE: Medium.PCIE,
+    Leg.PCIE_FAR: Medium.PCIE,
+    Leg.HOST: Medium.PCIE,
+}
 
 
 def nvlink_share(cluster: Cluster, name: str = "nvlink_share") -> float:
@@ -190,11 +213,3 @@ def nvlink_share(cluster: Cluster, name: str = "nvlink_share") -> float:
 def carrier(cluster: Cluster, group: Group) -> Carrier:
     """A carrier with the parameters that the package ships."""
     return Carrier(cluster, group, parameters())
-
-
-def _unconnected(cluster: Cluster, gpu: int) -> Infeasible:
-    return Infeasible(
-        f"{name_of(cluster.topology, gpu)} has no network to other nodes",
-        why="its node has no compute NIC, or no fabric joins the nodes",
-        remedy="name a fabric with --fabric, or describe the NICs in a cluster TOML",
-    )

@@ -29,6 +29,8 @@ class Shape:
 
     orders: tuple[tuple[Ids, float], ...]
     doors: tuple[tuple[int, int], ...]
+    nearest: tuple[int, ...]
+    """The NIC that is each position's own, as in `doors`; -1 for none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,10 +80,22 @@ def layout_of(cluster: Cluster, group: Group) -> Layout:
         key = (router.class_of(int(unit[k])), local.tobytes())
         if key not in kinds:
             kinds[key] = len(shapes)
-            orders = tuple(local_orders(cluster, group.gpus[members]))
-            shapes.append(Shape(orders, _doors(cluster, group.gpus[members], int(begin[k]))))
+            shapes.append(_shape(cluster, group.gpus[members], int(begin[k])))
         which[k] = kinds[key]
     return Layout(ranks, which, tuple(shapes), begin)
+
+
+def _shape(cluster: Cluster, gpus: Ids, begin: int) -> Shape:
+    nearest = []
+    for gpu in gpus.tolist():
+        near = cluster.router.nearest_nics(gpu)
+        turn = int(cluster.topology.index[gpu])
+        nearest.append(near[turn % len(near)] - begin if near else -1)
+    return Shape(
+        orders=tuple(local_orders(cluster, gpus)),
+        doors=_doors(cluster, gpus, begin),
+        nearest=tuple(nearest),
+    )
 
 
 def _doors(cluster: Cluster, gpus: Ids, begin: int) -> tuple[tuple[int, int], ...]:

@@ -7,6 +7,7 @@ and every compute NIC that all domains have gets a ring.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -42,24 +43,36 @@ def find_rings(layout: Layout) -> Rings:
         weight = np.array([lanes for _, lanes in orders])
         return Rings(order, none, none, weight / weight.sum())
     channels = max(1, layout.doors)
-    parts = [_channel(layout, channel, channels) for channel in range(channels)]
+    walks = [_walks(shape, channels) for shape in layout.shapes]
+    parts = [_channel(layout, [w[channel] for w in walks]) for channel in range(channels)]
     order, nic_out, nic_in = (np.array(column) for column in zip(*parts, strict=True))
     return Rings(order, nic_out, nic_in, np.full(channels, 1 / channels))
 
 
-def _channel(layout: Layout, channel: int, channels: int) -> tuple[Ids, Ids, Ids]:
-    """One ring over all domains: ranks, NICs that they send by, NICs that the next receive by."""
-    walks = {
-        (k, flipped): _walk(shape, channel, channels, flipped=flipped)
-        for k, shape in enumerate(layout.shapes)
-        for flipped in (False, True)
-    }
-    steps = [(int(k), d % 2 == 1) for d, k in enumerate(layout.shape)]
+class _Walk(NamedTuple):
+    """Positions of a domain in ring order, and the NICs where the ring comes in and goes out."""
+
+    positions: Ids
+    enter: int
+    leave: int
+
+    def reversed(self) -> _Walk:
+        return _Walk(self.positions[::-1], self.leave, self.enter)
+
+
+def _channel(layout: Layout, walks: list[_Walk]) -> tuple[Ids, Ids, Ids]:
+    """One ring over all domains: ranks, NICs that they send by, NICs that the next receive by.
+
+    Every other domain is walked backwards, so that what leaves by a NIC enters the next domain by
+    the same one: traffic stays on its rail.
+    """
+    both = [(walk, walk.reversed()) for walk in walks]
+    steps = [both[int(k)][d % 2] for d, k in enumerate(layout.shape)]
     order = np.concatenate(
-        [ranks[walks[step][0]] for ranks, step in zip(layout.ranks, steps, strict=True)]
+        [ranks[step.positions] for ranks, step in zip(layout.ranks, steps, strict=True)]
     )
-    enter = np.array([walks[step][1] for step in steps])
-    leave = np.array([walks[step][2] for step in steps])
+    enter = np.array([step.enter for step in steps])
+    leave = np.array([step.leave for step in steps])
     ends = np.cumsum([len(ranks) for ranks in layout.ranks]) - 1
     nic_out, nic_in = np.full(len(order), -1, np.int64), np.full(len(order), -1, np.int64)
     nic_out[ends] = np.where(leave >= 0, layout.begin + leave, -1)
@@ -67,21 +80,42 @@ def _channel(layout: Layout, channel: int, channels: int) -> tuple[Ids, Ids, Ids
     return order, nic_out, nic_in
 
 
-def _walk(shape: Shape, channel: int, channels: int, *, flipped: bool) -> tuple[Ids, int, int]:
-    """Positions of a domain in ring order, and the NICs where the ring comes in and goes out.
-
-    Two channels make a pair that uses two doors in opposite order, and every other domain swaps
-    them, so that what leaves by a NIC enters the next domain by the same one: traffic stays on its
-    rail.
-    """
-    inner = shape.orders[channel % len(shape.orders)][0]
+def _walks(shape: Shape, channels: int) -> list[_Walk]:
+    """A walk for each channel of a domain."""
     if not shape.doors:
-        return inner, -1, -1
+        return [_Walk(shape.orders[0][0], -1, -1)] * channels
+    if len(shape.orders) == 1:
+        return [_door_to_door(shape, channel, channels) for channel in range(channels)]
+    return _along_mesh(shape, channels)
+
+
+def _door_to_door(shape: Shape, channel: int, channels: int) -> _Walk:
+    """A walk where every order is as good: two channels use a pair of doors in opposite order."""
     partner = channel ^ 1 if (channel ^ 1) < channels else channel
-    first, last = shape.doors[channel], shape.doors[partner]
-    if flipped:
-        first, last = last, first
-    turned = np.roll(inner, -int(np.flatnonzero(inner == first[0])[0]))
-    if first[0] != last[0]:
-        turned = np.append(turned[turned != last[0]], last[0])
-    return turned, first[1], last[1]
+    (first, enter), (last, leave) = shape.doors[channel], shape.doors[partner]
+    walk = _from(shape.orders[0][0], first)
+    if first != last:
+        walk = np.append(walk[walk != last], last)
+    return _Walk(walk, enter, leave)
+
+
+def _along_mesh(shape: Shape, channels: int) -> list[_Walk]:
+    """Walks along rings that share no lane; each channel leaves by a NIC of its own if it can."""
+    chosen: list[_Walk] = []
+    used: dict[int, int] = {}
+    left: dict[int, int] = {}
+    for first, enter in shape.doors[:channels]:
+        ways = []
+        for k, (ring, _) in enumerate(shape.orders):
+            walk = _from(ring, first)
+            leave = shape.nearest[int(walk[-1])]
+            ways.append(((left.get(leave, 0), used.get(k, 0), leave == enter, k), walk, leave))
+        (_, _, _, k), walk, leave = min(ways, key=lambda way: way[0])
+        used[k], left[leave] = used.get(k, 0) + 1, left.get(leave, 0) + 1
+        chosen.append(_Walk(walk, enter, leave))
+    return chosen
+
+
+def _from(ring: Ids, first: int) -> Ids:
+    """A ring's positions from `first` on."""
+    return np.roll(ring, -int(np.flatnonzero(ring == first)[0]))
