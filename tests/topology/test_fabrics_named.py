@@ -199,9 +199,30 @@ def test_a_platform_takes_its_own_superpod_while_it_holds_the_nodes(platform, no
     assert laid.wiring.name == name
 
 
-def test_the_default_of_an_ethernet_platform_has_ethernet_switches():
-    assert default_fabric("mi300x-8", 4)[1].network is Network.ETHERNET
+def test_the_default_fat_tree_speaks_what_the_machine_speaks():
+    assert default_fabric("mi300x-8", 4, "ethernet")[1].network is Network.ETHERNET
+    assert default_fabric("aws-p5", 4, "efa")[1].network is Network.ETHERNET
     assert default_fabric("dgx-1v", 4)[1].network is Network.INFINIBAND
+    assert fabric_named("dragonfly").network is Network.SLINGSHOT
+
+
+@pytest.mark.parametrize("row", fabric_rows(), ids=lambda row: row.key)
+def test_the_platforms_of_a_reference_design_are_names_of_nodes(row):
+    for platform in row.platforms:
+        assert default_fabric(platform, 1)[0] == row.key
+        assert max(row.built().sizes) > 1
+
+
+def test_a_reference_design_with_more_nics_a_node_holds_fewer_nodes():
+    assert counts("fire-flyer-2", 20, rails=8)[0] == [10, 5, 0]
+    with pytest.raises(Infeasible, match="80 nodes of 8 NICs"):
+        counts("fire-flyer-2", 81, rails=8)
+
+
+def test_ports_stated_for_a_leaf_are_never_exceeded():
+    table = {"kind": "leaf-spine", "leaf_ports": [8, 8], "nodes_per_leaf": 3}
+    with pytest.raises(Infeasible, match="cannot hold"):
+        cluster(fabric_from_table(table, "f.toml"), 4, 4)
 
 
 def test_too_many_nodes_for_a_design_are_refused_with_the_largest_number():

@@ -104,7 +104,7 @@ class ClosDesign:
 
     def _shape(self, count: Census) -> Shape | None:
         per_leaf, uplinks = self._leaf_ports(count)
-        if not 1 <= per_leaf <= self.leaf.radix - (uplinks if self.leaf.down is None else 0):
+        if not 1 <= per_leaf <= self.leaf.radix - uplinks:
             return None
         of_rail, rails = leaves_needed(count, self.placement, per_leaf)
         of_tree = of_rail if self.rails_apart else of_rail * rails

@@ -19,11 +19,8 @@ from wirespeed.topology.fabrics.generic import DRAGONFLY, FAT_TREE, GENERIC
 from wirespeed.topology.fabrics.latency import Network
 from wirespeed.topology.fabrics.table import fabric_from_table
 
-# Networks of platforms that are not sold with InfiniBand, by how their names begin.
-_NETWORKS = {
-    Network.SLINGSHOT: ("mi250",),
-    Network.ETHERNET: ("mi3", "aws", "gcp", "oci", "p3", "p4", "p5", "p6", "a2-", "a3", "a4"),
-}
+# What a machine's NICs speak, where the switches' word for it is another.
+_NETWORKS = {"efa": Network.ETHERNET, "tcpx": Network.ETHERNET}
 
 
 class FabricRow(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,23 +50,25 @@ def fabric_names() -> tuple[str, ...]:
     return (*GENERIC, DRAGONFLY.name, *(row.key for row in fabric_rows()))
 
 
-def fabric_named(name: str) -> FabricDesign:
-    """The design of that name or alias; UnknownName with the nearest names otherwise."""
+def fabric_named(name: str, network: str = "") -> FabricDesign:
+    """The design of that name or alias; UnknownName with the nearest names otherwise.
+
+    `network` is what the machine's NICs speak, for generic kinds; a reference design has its own.
+    """
     wanted = _plain(name)
-    if wanted == DRAGONFLY.name:
-        return DRAGONFLY
-    if wanted in GENERIC:
-        return GENERIC[wanted]
+    if wanted in (*GENERIC, DRAGONFLY.name):
+        design = GENERIC.get(wanted, DRAGONFLY)
+        return replace(design, network=_network(network)) if network else design
     for row in fabric_rows():
         if wanted in map(_plain, row.names):
             return row.built()
     raise UnknownName("fabric", name, fabric_names(), where="--fabric")
 
 
-def default_fabric(platform: str, nodes: int) -> tuple[str, FabricDesign]:
+def default_fabric(platform: str, nodes: int, network: str = "") -> tuple[str, FabricDesign]:
     """Name and design of the smallest reference fabric of a platform that holds so many nodes.
 
-    Where there is none: `fat-tree`.
+    Where there is none: `fat-tree`, of the network that the machine's NICs speak.
     """
     fitting: Mapping[int, FabricDesign] = {
         max(design.sizes): design
@@ -81,14 +80,11 @@ def default_fabric(platform: str, nodes: int) -> tuple[str, FabricDesign]:
     if fitting:
         design = fitting[min(fitting)]
         return str(getattr(design, "name", "")), design
-    return FAT_TREE.name, replace(FAT_TREE, network=_network(platform))
+    return FAT_TREE.name, fabric_named(FAT_TREE.name, network)
 
 
-def _network(platform: str) -> Network:
-    for network, beginnings in _NETWORKS.items():
-        if platform.startswith(beginnings):
-            return network
-    return Network.INFINIBAND
+def _network(name: str) -> Network:
+    return _NETWORKS[name] if name in _NETWORKS else Network(name)
 
 
 def _plain(name: str) -> str:
