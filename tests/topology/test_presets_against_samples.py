@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from support import shared
 
+from support import shared
 from wirespeed.topology.kinds import ComponentKind
 from wirespeed.topology.node_builder import unit_of
 from wirespeed.topology.path_types import smi_word
