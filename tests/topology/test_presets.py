@@ -265,6 +265,40 @@ def test_a_bridge_joins_two_cards_and_a_mesh_all():
     assert preset("gh200").nvlink_domain == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        # DGX-1: one host bridge a socket, two switches below each.
+        ("dgx-1v", "PIX PHB SYS SYS"),
+        ("dgx-2", "PIX PXB NODE NODE SYS SYS SYS SYS"),
+        # Four NUMA nodes a socket: the other switches are a socket or a quadrant away.
+        ("dgx-a100", "PXB PXB SYS SYS SYS SYS SYS SYS"),
+        ("dgx-h100", "PXB NODE NODE NODE SYS SYS SYS SYS"),
+        ("dgx-b200", "PIX PIX NODE NODE SYS SYS SYS SYS"),
+        ("hgx-b200", "PXB NODE NODE NODE SYS SYS SYS SYS"),
+        ("dgx-b300", "PIX NODE NODE NODE SYS SYS SYS SYS"),
+        ("gb200-nvl72", "SYS SYS SYS SYS"),
+        ("hgx-a100-4", "PHB SYS SYS SYS"),
+        ("aws-g5", "SYS"),
+        ("mi250x-8", "PIX SYS SYS SYS"),
+    ],
+)
+def test_what_nvidia_smi_calls_the_way_from_the_first_gpu_to_the_compute_nics(name, words):
+    unit = node_of(name)
+    routes = UnitRoutes(unit, np.concatenate([unit.bandwidth, unit.throughput]))
+    nics = [n for n in unit.of_kind(NIC).tolist() if unit.rail[n] >= 0]
+    first = int(unit.of_kind(GPU)[0])
+    assert " ".join(smi_word(routes, first, nic) for nic in nics) == words
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_gpu_has_a_way_to_every_cpu_and_nic_of_its_node(name):
+    unit = node_of(name)
+    routes = UnitRoutes(unit, np.concatenate([unit.bandwidth, unit.throughput]))
+    for end in (*unit.of_kind(CPU).tolist(), *unit.of_kind(NIC).tolist()):
+        assert all(routes.pcie(g, end) for g in unit.of_kind(GPU).tolist())
+
+
 def test_announced_parts_carry_their_status():
     announced = {name for name in preset_names() if preset(name).status == "announced"}
     assert announced == {"vera-rubin-nvl72"}
@@ -289,8 +323,8 @@ def test_a_gpu_that_hangs_off_its_nic_reaches_it_at_gen6():
 
 def test_clouds_without_rdma_say_so():
     sockets = {n for n in preset_names() if not preset(n).network.rdma}
-    assert {"aws-p3", "gcp-a2-highgpu", "gcp-a3-high", "azure-nca100-v4"} <= sockets
-    assert "gcp-a3-ultra" not in sockets
+    assert {"aws-p3", "gcp-a2-highgpu", "azure-nca100-v4"} <= sockets
+    assert not {"gcp-a3-high", "gcp-a3-ultra"} & sockets
     assert not preset("aws-p3dn").gdr
     assert preset("aws-p4d").gdr
 

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 Confidence = Literal["spec", "measured", "assumed"]
 Status = Literal["shipping", "announced"]
 LinkStyle = Literal["none", "mesh", "switch"]
 NicRole = Literal["compute", "storage", "frontend"]
 NetworkKind = Literal["none", "infiniband", "ethernet", "efa", "slingshot", "tcpx"]
+PcieGeneration = Literal[3, 4, 5, 6, 7]
+PcieLanes = Literal[1, 2, 4, 8, 16, 32]
+
+# Ranges hold for what is read from a file.
+Count = Annotated[int, Meta(ge=1, le=1024)]
+Number = Annotated[int, Meta(ge=0, le=4096)]
+Rate = Annotated[float, Meta(ge=0, le=1e6)]
+Chosen = Annotated[int, Meta(ge=-1, le=4096)]
+"""A number that things share, or -1."""
 
 
 class Trunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -21,28 +31,28 @@ class Trunk(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     the switches of a group share the upper ones out among themselves, in order.
     """
 
-    group: int = 0
+    group: Number = 0
     """GPUs of a group; 0: one group, no trunk."""
-    links: int = 0
+    links: Number = 0
     """Links of one trunk: switch to switch."""
-    upper_switches: int = 0
+    upper_switches: Number = 0
 
 
 class GpuLinks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Links from GPU to GPU, directly or through NVSwitches. Generation and rate are the GPU's."""
 
     style: LinkStyle = "none"
-    every_pair: int = 0
+    every_pair: Number = 0
     """Links between any two GPUs of the node: a full mesh."""
-    edges: tuple[tuple[int, int, int], ...] = ()
+    edges: tuple[tuple[Number, Number, Count], ...] = ()
     """[GPU, GPU, links] where pairs differ."""
-    switches: int = 0
+    switches: Number = 0
     """NVSwitch chips that a GPU sees: of the node, the rack, or its group where a trunk is."""
-    links_per_switch: tuple[int, ...] = ()
+    links_per_switch: tuple[Count, ...] = ()
     """Links of a GPU to each of these switches; one number holds for all."""
-    switch_generation: int = 0
+    switch_generation: Number = 0
     trunk: Trunk = Trunk()
-    link_GBps: float = 0.0
+    link_GBps: Rate = 0.0
     """One link, one direction; 0: as the catalog says for this GPU."""
 
     def links_to(self, switch: int) -> int:
@@ -66,9 +76,9 @@ class CpuLink(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     kind: str = ""
     """Key of the catalog, such as `upi-spr`; empty with one socket."""
-    links: int = 0
+    links: Number = 0
     """Links between two sockets; 0: the fewest of the catalog."""
-    GBps: float = 0.0
+    GBps: Rate = 0.0
     """All links together, one direction; 0: as the catalog says."""
 
 
@@ -76,13 +86,13 @@ class Cpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The host processors, all of a kind."""
 
     model: str = ""
-    sockets: int = 1
-    numa_nodes: int = 1
+    sockets: Count = 1
+    numa_nodes: Count = 1
     """Of the whole node; equal shares of each socket."""
     link: CpuLink = CpuLink()
-    memory_GBps: float = 0.0
+    memory_GBps: Rate = 0.0
     """Usable memory bandwidth of one socket, reads and writes together; 0: not known."""
-    root_p2p_GBps: float = 0.0
+    root_p2p_GBps: Rate = 0.0
     """Between devices on two ports of a host bridge or of two, one direction; 0: not known."""
 
 
@@ -93,35 +103,35 @@ class HostLink(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     kind: Literal["none", "c2c", "xgmi"] = "none"
-    GBps: float = 0.0
+    GBps: Rate = 0.0
     """One GPU, one direction; 0: as the catalog says for this GPU."""
-    numa: tuple[int, ...] = ()
+    numa: tuple[Number, ...] = ()
     """The NUMA node of each GPU."""
 
 
 class PcieGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """GPUs and NICs below one port of a host bridge, or on ports of their own (`levels = 0`)."""
 
-    numa: int = 0
-    root: int = -1
+    numa: Number = 0
+    root: Chosen = -1
     """Host bridge. Groups with one number share it (PHB); -1: one for itself (NODE or SYS)."""
-    levels: int = 1
+    levels: Literal[0, 1, 2] = 1
     """PCIe switches from a device up: 1, one shared by all (PIX); 2, each device behind a lower one
     (PXB); 0, none."""
-    upper: int = -1
+    upper: Chosen = -1
     """Groups with one number share a further switch above theirs; -1: none."""
-    gpus: tuple[int, ...] = ()
-    nics: tuple[int, ...] = ()
-    generation: int = 4
+    gpus: tuple[Number, ...] = ()
+    nics: tuple[Number, ...] = ()
+    generation: PcieGeneration = 4
     """Of the ports that devices are plugged into; a slower device keeps its own."""
-    lanes: int = 16
+    lanes: PcieLanes = 16
     """Of a GPU; a NIC says itself."""
-    uplink_generation: int = 0
+    uplink_generation: Literal[0, 3, 4, 5, 6, 7] = 0
     """Of the way up; 0: as `generation`."""
-    uplink_lanes: int = 16
-    device_GBps: float = 0.0
+    uplink_lanes: PcieLanes = 16
+    device_GBps: Rate = 0.0
     """A device's link, one direction, where it is no standard PCIe; 0: by generation and lanes."""
-    uplink_GBps: float = 0.0
+    uplink_GBps: Rate = 0.0
     model: str = ""
     """The switch."""
 
@@ -130,15 +140,15 @@ class NicGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Equal NICs. NIC numbers of a node run through its groups in order."""
 
     model: str
-    count: int
-    rate_Gbps: float
+    count: Count
+    rate_Gbps: Annotated[float, Meta(gt=0, le=1e5)]
     """All ports of one card together, one direction."""
     role: NicRole = "compute"
     network: NetworkKind = "none"
     """`none`: the node's."""
-    pcie_generation: int = 0
+    pcie_generation: Literal[0, 3, 4, 5, 6, 7] = 0
     """0: as the slot."""
-    pcie_lanes: int = 16
+    pcie_lanes: PcieLanes = 16
 
 
 class Network(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -148,7 +158,7 @@ class Network(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     generation: str = ""
     """NDR, XDR; 400G; an EFA version."""
     rdma: bool = True
-    """False: sockets, or another transport in host software."""
+    """False: sockets, through host memory. GPUDirect-TCPX reaches GPU memory and counts as RDMA."""
 
 
 class NodeDesign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -157,7 +167,7 @@ class NodeDesign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: str
     gpu: str
     """As the catalog calls it."""
-    gpus: int
+    gpus: Count
     """Of one node."""
     description: str = ""
     nvlink: GpuLinks = GpuLinks()
@@ -167,7 +177,7 @@ class NodeDesign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pcie: tuple[PcieGroup, ...] = ()
     nics: tuple[NicGroup, ...] = ()
     network: Network = Network()
-    nodes_per_unit: int = 1
+    nodes_per_unit: Count = 1
     p2p: bool = True
     """Whether driver and board let GPUs reach each other over PCIe."""
     gdr: bool = True
