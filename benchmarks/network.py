@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
-from wirespeed.network import Uses, bottleneck_time, fair_rates, simulate
+from wirespeed.network import (
+    Side,
+    Uses,
+    bottleneck_time,
+    fair_rates,
+    partition,
+    product_loads,
+    simulate,
+)
 
 
 def fat_tree_flows(flows: int, k: int = 16, seed: int = 1) -> tuple[Uses, int]:
@@ -27,7 +36,7 @@ def fat_tree_flows(flows: int, k: int = 16, seed: int = 1) -> tuple[Uses, int]:
         source // half**2,
         target // half**2,
     )
-    resource = np.stack(
+    links = np.stack(
         [
             source,
             hosts + edge_s * half + up,
@@ -38,11 +47,11 @@ def fat_tree_flows(flows: int, k: int = 16, seed: int = 1) -> tuple[Uses, int]:
         ],
         axis=1,
     )
-    crosses = np.ones_like(resource, bool)
+    crosses = np.ones_like(links, bool)
     crosses[edge_s == edge_t, 1:5] = False
     crosses[pod_s == pod_t, 2:4] = False
     first = np.concatenate([[0], np.cumsum(crosses.sum(axis=1))])
-    used = resource[crosses]
+    used = links[crosses]
     return Uses(first, used, np.ones(used.size)), 6 * hosts
 
 
@@ -52,31 +61,54 @@ def symmetric(uses: int) -> tuple[Uses, np.ndarray]:
     return Uses.uniform((start + np.arange(4) * 31) % 16_384), np.full(16_384, 50e9)
 
 
+def uniform_alltoall(ends: int) -> np.ndarray:
+    """Loads of an all-to-all on nodes of 8 and leaves of 32 ends, each leaf with one way up."""
+    number = np.arange(ends)
+    node, leaf = number // 8, number // 32
+    leaves = ends // 32
+    inner = Uses.uniform(number[:, None])
+    outer = Uses.uniform(np.stack([number, ends + number], 1))
+    way = np.stack([np.repeat(np.arange(leaves), leaves), np.tile(np.arange(leaves), leaves)], 1)
+    middle = Uses.uniform(2 * ends + way)
+    in_node, in_leaf = Side(inner, together=node), Side(outer, together=leaf, apart=node)
+    between = Side(outer, apart=leaf, gate=leaf)
+    return (
+        product_loads(in_node, in_node, 1.0, 3 * ends)
+        + product_loads(in_leaf, in_leaf, 1.0, 3 * ends)
+        + product_loads(between, between, 1.0, 3 * ends, middle=middle)
+    )
+
+
 def report(what: str, run: Callable[[], object], times: int = 3) -> None:
-    """Print the shortest of a few runs."""
+    """Print the shortest of a few runs, and the largest memory of the process so far."""
     taken = []
     for _ in range(times):
         begin = time.perf_counter()
         run()
         taken.append(time.perf_counter() - begin)
-    print(f"{what:48} {min(taken) * 1e3:10.2f} ms")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{what:40} {min(taken) * 1e3:10.2f} ms {peak:8.0f} MiB")
 
 
 def main() -> None:
-    ring, alike = symmetric(2**21)
-    report("fair rates, 2 M uses, symmetric", partial(fair_rates, ring, alike))
     for flows in (1_000, 10_000, 100_000):
         uses, resources = fat_tree_flows(flows)
         capacity = np.full(resources, 50e9)
         report(f"bottleneck, {flows:,} flows", partial(bottleneck_time, uses, 1e6, capacity))
         report(f"fair rates, {flows:,} flows", partial(fair_rates, uses, capacity))
-    for flows in (1_000, 10_000):
-        uses, resources = fat_tree_flows(flows)
-        capacity = np.full(resources, 50e9)
-        report(f"simulate, {flows:,} equal flows", partial(simulate, uses, 1e6, capacity), 1)
-    uses, resources = fat_tree_flows(1_000)
-    sizes = np.random.default_rng(2).uniform(1e5, 1e9, 1_000)
-    report("simulate, 1,000 unequal flows", partial(simulate, uses, sizes, capacity), 1)
+        if flows <= 10_000:
+            report(f"events, {flows:,} equal flows", partial(simulate, uses, 1e6, capacity), 1)
+        if flows <= 1_000:
+            sizes = np.random.default_rng(2).uniform(1e5, 1e9, flows)
+            report(f"events, {flows:,} unequal flows", partial(simulate, uses, sizes, capacity), 1)
+    for ends in (1_024, 16_384):
+        report(f"blocks, all-to-all of {ends:,}", partial(uniform_alltoall, ends))
+    ring, alike = symmetric(2**21)
+    report("fair rates, 2 M uses, symmetric", partial(fair_rates, ring, alike))
+    one_slow = alike.copy()
+    one_slow[5] /= 2
+    report("fair rates, 2 M uses, one slow link", partial(fair_rates, ring, one_slow))
+    report("partition, 2 M uses", partial(partition, ring, alike), 1)
 
 
 if __name__ == "__main__":

@@ -104,6 +104,11 @@ def test_a_header_without_rows_is_refused() -> None:
         read(HEADER + "\n")
 
 
+def test_the_gpus_of_a_thousand_hosts_are_refused() -> None:
+    with pytest.raises(InputError, match="too many for one host"):
+        read("GPU 0: NVIDIA L4 (UUID: GPU-1)\n" * 5000)
+
+
 @given(st.integers(0, 400), st.binary(max_size=3))
 def test_damaged_queries_are_read_or_refused(at: int, put: bytes) -> None:
     text = "\n".join([HEADER, *ROWS, "GPU 0: NVIDIA L40S (UUID: GPU-1)"]).encode()

@@ -109,6 +109,15 @@ def test_driver_names_of_nics_are_numbered_as_the_header_has_them() -> None:
     assert [found.value(f"nic{at}", "name") for at in (0, 1)] == ["mlx5_3", "mlx5_1"]
 
 
+def test_nics_of_any_driver_are_nics() -> None:
+    for nic in ("mlx5_bond_0", "bnxt_re0", "rdmap16s27", "irdma-enp1s0", "hfi1_0"):
+        machine = Machine(("GPU0", nic), mesh(2, "PHB"), (("0-7",),))
+        found = read(print_matrix(machine, Dialect(fields=1)))
+        assert pairs_of(found) == {"gpu0>nic0": "PHB", "nic0>gpu0": "PHB"}
+        assert found.value("nic0", "label") == nic
+        assert not found.remarks
+
+
 def test_gpu_numbers_are_those_printed() -> None:
     machine = Machine(("GPU4", "GPU6"), mesh(2, "NV12"), (("0-7",), ("8-15",)))
     found = read(print_matrix(machine, Dialect(fields=1)))
@@ -372,3 +381,8 @@ def test_a_thousand_columns_are_refused() -> None:
     names = [f"GPU{at}" for at in range(300)]
     with pytest.raises(InputError, match="too many"):
         read("\t" + "\t".join(names) + "\nGPU0\t X " + "\tNV1" * 299 + "\n")
+
+
+def test_the_matrices_of_a_hundred_hosts_are_refused() -> None:
+    with pytest.raises(InputError, match="too many for one host"):
+        read(print_matrix(TWO_SOCKETS, PLAIN) * 400)

@@ -9,7 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from wirespeed.errors import Infeasible, UnknownName, UsageError
+from wirespeed.errors import UnknownName
 from wirespeed.topology.kinds import ComponentKind, LinkKind
 from wirespeed.topology.node_builder import unit_of
 from wirespeed.topology.node_design import (
@@ -198,15 +198,6 @@ def test_a_rack_owns_its_switches_and_repeats_its_nodes():
     assert rack.index[rack.of_kind(GPU)].tolist() == [0, 1] * 3
     assert rack.node[rack.of_kind(NVSWITCH)].tolist() == [-1] * 3
     assert rack.rail[rack.of_kind(NIC)].tolist() == [0, 0, 0]
-
-
-def test_a_rack_can_be_built_in_part_but_not_beyond_its_trays():
-    design = change(TWO_BEHIND_A_SWITCH, nodes_per_unit=3)
-    assert len(unit_of(design, nodes=2).of_kind(GPU)) == 4
-    with pytest.raises(Infeasible, match="holds 3 nodes, not 4"):
-        unit_of(design, nodes=4)
-    with pytest.raises(UsageError):
-        unit_of(design, nodes=0)
 
 
 def test_the_order_of_groups_and_edges_in_a_design_does_not_matter():

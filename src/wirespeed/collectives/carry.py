@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 
 import numpy as np
 import numpy.typing as npt
 
 from wirespeed.catalog import Parameters, generation_of, gpu, parameters
+from wirespeed.collectives.doors import Routed, doors_of, unconnected
 from wirespeed.collectives.peers import Leg, domain_of, nic_leg, peer_leg
 from wirespeed.collectives.schedule import Transfers
-from wirespeed.errors import Infeasible
-from wirespeed.topology.address import name_of
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import LinkKind
-from wirespeed.topology.paths import Paths, scatter
 from wirespeed.topology.router import Way
+from wirespeed.units import US
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -37,19 +36,29 @@ _ORDER = tuple(Protocol)
 _WAY = {Leg.NVLINK: Way.DIRECT, Leg.PCIE: Way.PCIE, Leg.PCIE_FAR: Way.PCIE, Leg.HOST: Way.HOST}
 
 
+class Medium(IntEnum):
+    """What a step waits for; each has step latencies of its own."""
+
+    NVLINK = 0
+    PCIE = 1
+    NETWORK = 2
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Carried:
-    """Messages on resources.
+    """What transfers do.
 
     Attributes:
-        paths: [t] shares of payload on each resource.
-        factor: [uses] wire time over payload time of each use: protocol and transport overhead.
-        latency: [t] what one step waits besides its bytes [s].
+        payload: [resources] bytes on each for each byte of the collective.
+        wire: [resources] the same with what transport adds, protocol not counted.
+        latency: [t] of the links on the way [s].
+        medium: [t] the slowest medium on the way.
     """
 
-    paths: Paths
-    factor: Floats
+    payload: Floats
+    wire: Floats
     latency: Floats
+    medium: Ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,109 +69,135 @@ class Carrier:
     group: Group
     parameters: Parameters
 
-    def carry(self, transfers: Transfers, protocol: Protocol) -> Carried:
-        """The messages on resources; Infeasible where two GPUs have no way to each other."""
+    def carry(self, transfers: Transfers) -> Carried:
+        """The transfers on resources; Infeasible where two GPUs have no way to each other."""
         source, target = self.group.gpus[transfers.source], self.group.gpus[transfers.target]
         domain = domain_of(self.cluster, self.group.gpus)
         inside = domain[transfers.source] == domain[transfers.target]
-        count = len(transfers)
-        parts: list[tuple[Ids, Paths, Floats]] = []
-        latency = np.zeros(count)
-        near = np.flatnonzero(inside)
+        resources, count = self.cluster.topology.resources, len(transfers)
+        total = Carried(
+            np.zeros(resources), np.zeros(resources), np.zeros(count), np.zeros(count, np.int64)
+        )
+        near, far = np.flatnonzero(inside), np.flatnonzero(~inside)
         if len(near):
-            parts += self._inside(near, source[near], target[near], latency, protocol)
-        far = np.flatnonzero(~inside)
+            self._inside(total, near, source, target, transfers.share)
         if len(far):
-            nics = self._doors(transfers, source, target, far)
-            parts += self._across(far, source[far], target[far], *nics)
-            latency[far] = self._step("network", protocol)
-        paths = scatter([(rows, paths) for rows, paths, _ in parts], count)
-        owner = np.concatenate([rows[paths_.owner()] for rows, paths_, _ in parts])
-        factor = np.concatenate([f for _, _, f in parts])[np.argsort(owner, kind="stable")]
-        latency += np.bincount(
-            paths.owner(), paths.share * self._link_latency(paths.resource), minlength=count
-        )
-        return Carried(paths, factor * WIRE_BYTES[protocol], latency)
+            self._across(total, far, source, target, transfers)
+        return total
 
-    def _inside(
-        self, rows: Ids, source: Ids, target: Ids, latency: Floats, protocol: Protocol
-    ) -> list[tuple[Ids, Paths, Floats]]:
-        pairs, which = np.unique(np.stack([source, target]), axis=1, return_inverse=True)
+    def call(self, protocol: Protocol) -> float:
+        """What a call costs besides its steps [s]."""
+        return self._latency("call", protocol)
+
+    def steps(self, protocol: Protocol) -> Floats:
+        """[media] what a step costs besides bytes and links [s]."""
+        return np.array([self._latency(medium.name.lower(), protocol) for medium in Medium])
+
+    def _inside(self, total: Carried, near: Ids, source: Ids, target: Ids, share: Floats) -> None:
+        router = self.cluster.router
+        pairs = router.pairs(source[near], target[near])
+        examples = near[pairs.example]
+        ranks = len(self.group)
         legs = np.array(
-            [peer_leg(self.cluster, int(a), int(b), len(self.group)) for a, b in pairs.T]
+            [peer_leg(self.cluster, int(source[t]), int(target[t]), ranks) for t in examples]
         )
-        parts = []
         for leg in Leg:
-            mine = legs[which] == leg
-            if not mine.any():
-                continue
-            paths = self.cluster.router.inside(source[mine], target[mine], _WAY[leg])
-            parts.append((rows[mine], paths, self._factor(paths, leg)))
-            latency[rows[mine]] = self._step(_MEDIUM[leg], protocol)
-        return parts
-
-    def _doors(self, transfers: Transfers, source: Ids, target: Ids, far: Ids) -> tuple[Ids, Ids]:
-        out, into = transfers.nic_out[far].copy(), transfers.nic_in[far].copy()
-        for nics, gpus in ((out, source[far]), (into, target[far])):
-            for k in np.flatnonzero(nics < 0):
-                near = self.cluster.router.nearest_nics(int(gpus[k]))
-                if not near:
-                    raise _unconnected(self.cluster, int(gpus[k]))
-                index = int(self.cluster.topology.index[gpus[k]])
-                nics[k] = near[index % len(near)]
-        return out, into
+            rows = near[legs[pairs.row] == leg]
+            if len(rows):
+                self._add(total, source[rows], target[rows], share[rows], leg)
+                total.medium[rows] = _MEDIUM[leg]
+                total.latency[rows] += router.inside_latency(source[rows], target[rows], _WAY[leg])
 
     def _across(
-        self, rows: Ids, source: Ids, target: Ids, nic_out: Ids, nic_in: Ids
-    ) -> list[tuple[Ids, Paths, Floats]]:
-        cluster = self.cluster
-        if cluster.topology.wiring is None:
-            raise _unconnected(cluster, int(source[0]))
-        parts = []
-        for a, b in ((source, nic_out), (nic_in, target)):
-            leg = nic_leg(cluster)
-            paths = cluster.router.inside(a, b, _WAY[leg])
-            parts.append((rows, paths, self._factor(paths, leg, nic=True)))
-        across = cluster.topology.wiring.paths(
-            nic_out.astype(np.int32),
-            nic_in.astype(np.int32),
+        self,
+        total: Carried,
+        far: Ids,
+        source: Ids,
+        target: Ids,
+        transfers: Transfers,
+    ) -> None:
+        cluster, share = self.cluster, transfers.share[far]
+        wiring = cluster.topology.wiring
+        if wiring is None:
+            raise unconnected(cluster, int(source[far[0]]))
+        routed = self._routed(transfers, far, source)
+        leg = nic_leg(cluster)
+        total.medium[far] = Medium.NETWORK
+        handed = np.flatnonzero(routed.via != source[far])
+        if len(handed):
+            a, b = source[far][handed], routed.via[handed]
+            self._add(total, a, b, share[handed], Leg.NVLINK)
+            total.latency[far[handed]] += cluster.router.inside_latency(a, b, Way.DIRECT)
+        for a, b in ((routed.via, routed.nic_out), (routed.nic_in, target[far])):
+            self._add(total, a, b, share, leg, nic=True)
+            total.latency[far] += cluster.router.inside_latency(a, b, _WAY[leg])
+        paths = wiring.paths(
+            routed.nic_out.astype(np.int32),
+            routed.nic_in.astype(np.int32),
             routing=cluster.routing,
             capacity=cluster.topology.capacity,
         )
+        owner = paths.owner()
+        size = cluster.topology.resources
+        payload = np.bincount(paths.resource, share[owner] * paths.share, minlength=size)
         network = "socket" if cluster.abilities.socket else cluster.machine.network
-        share = self.parameters.number(f"transport.{network}.share")
-        parts.append((rows, across, np.full(len(across.resource), 1 / share)))
-        return parts
+        total.payload[:] += payload
+        total.wire[:] += payload / self.parameters.number(f"transport.{network}.share")
+        wires = paths.share * cluster.topology.latency[paths.resource]
+        total.latency[far] += np.bincount(owner, wires, minlength=len(far))
 
-    def _factor(self, paths: Paths, leg: Leg, *, nic: bool = False) -> Floats:
-        """[uses] overhead by the kind of link; components move what they are given."""
-        topology, number = self.cluster.topology, self.parameters.number
-        is_link = paths.resource < topology.links
-        kind = np.where(is_link, topology.link_kind[np.where(is_link, paths.resource, 0)], -1)
+    def _routed(self, transfers: Transfers, far: Ids, source: Ids) -> Routed:
+        """The NICs that the schedule names, and where it names none, those of `Doors`."""
+        nic_out, nic_in = transfers.nic_out[far].copy(), transfers.nic_in[far].copy()
+        via = source[far].copy()
+        free = np.flatnonzero((nic_out < 0) | (nic_in < 0))
+        if len(free):
+            ends = transfers.source[far[free]], transfers.target[far[free]]
+            chosen = doors_of(self.cluster, self.group).choose(self.cluster, self.group, *ends)
+            via[free], nic_out[free], nic_in[free] = chosen.via, chosen.nic_out, chosen.nic_in
+        return Routed(via, nic_out, nic_in)
+
+    def _add(
+        self,
+        total: Carried,
+        source: Ids,
+        target: Ids,
+        share: Floats,
+        leg: Leg,
+        *,
+        nic: bool = False,
+    ) -> None:
+        topology = self.cluster.topology
+        payload = self.cluster.router.inside_loads(source, target, _WAY[leg], share)
+        total.payload[:] += payload
+        factor = self._factors(leg, nic=nic)
+        total.wire[: topology.links] += payload[: topology.links] * factor[topology.link_kind]
+        total.wire[topology.links :] += payload[topology.links :]
+
+    def _factors(self, leg: Leg, *, nic: bool) -> Floats:
+        """[link kinds] wire bytes for each byte of payload on this leg."""
+        number = self.parameters.number
         if leg is Leg.HOST:
             pcie = number("transport.host.share")
         else:
             pcie = number(f"transport.pcie.{'copy_share' if nic else 'share'}")
             pcie *= number("transport.pcie.far_share") if leg is Leg.PCIE_FAR else 1.0
-        fabric = np.isin(kind, (LinkKind.NVLINK, LinkKind.XGMI))
-        factor = np.where(kind == LinkKind.PCIE, 1 / pcie, 1.0)
-        return np.where(fabric, 1 / nvlink_share(self.cluster), factor)
+        factor = np.ones(len(LinkKind))
+        factor[LinkKind.PCIE] = 1 / pcie
+        factor[[LinkKind.NVLINK, LinkKind.XGMI]] = 1 / nvlink_share(self.cluster)
+        return factor
 
-    def call(self, protocol: Protocol) -> float:
-        """What a call costs besides its steps [s]."""
-        return self._step("call", protocol)
-
-    def _step(self, medium: str, protocol: Protocol) -> float:
-        steps = self.parameters.numbers(f"latency.{medium}.us")
-        return steps[_ORDER.index(protocol)] * 1e-6
-
-    def _link_latency(self, resource: Ids) -> Floats:
-        topology = self.cluster.topology
-        is_link = resource < topology.links
-        return np.where(is_link, topology.latency[np.where(is_link, resource, 0)], 0.0)
+    def _latency(self, name: str, protocol: Protocol) -> float:
+        steps = self.parameters.numbers(f"latency.{name}.us")
+        return steps[_ORDER.index(protocol)] * US
 
 
-_MEDIUM = {Leg.NVLINK: "nvlink", Leg.PCIE: "pcie", Leg.PCIE_FAR: "pcie", Leg.HOST: "pcie"}
+_MEDIUM = {
+    Leg.NVLINK: Medium.NVLINK,
+    Leg.PCIE: Medium.PCIE,
+    Leg.PCIE_FAR: Medium.PCIE,
+    Leg.HOST: Medium.PCIE,
+}
 
 
 def nvlink_share(cluster: Cluster, name: str = "nvlink_share") -> float:
@@ -178,11 +213,3 @@ def nvlink_share(cluster: Cluster, name: str = "nvlink_share") -> float:
 def carrier(cluster: Cluster, group: Group) -> Carrier:
     """A carrier with the parameters that the package ships."""
     return Carrier(cluster, group, parameters())
-
-
-def _unconnected(cluster: Cluster, gpu: int) -> Infeasible:
-    return Infeasible(
-        f"{name_of(cluster.topology, gpu)} has no network to other nodes",
-        why="its node has no compute NIC, or no fabric joins the nodes",
-        remedy="name a fabric with --fabric, or describe the NICs in a cluster TOML",
-    )

@@ -1,22 +1,18 @@
-"""Rings: the orders in which ranks pass data on, one a channel, found on the graph.
+"""Rings: the orders in which ranks pass data on, one a channel.
 
-Inside an NVLink domain with switches every order is as good as any other. On a mesh of direct links
-rings are searched that share no link. Over PCIe the ring follows the tree, so that it crosses each
-bridge and socket once. Over several nodes each ring enters a node by one NIC and leaves it by
-another (or the same), and all compute NICs of the node get one.
+Over several domains each ring enters a domain by one NIC and leaves it by another (or the same),
+and every compute NIC that all domains have gets a ring.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.collectives.mesh_rings import disjoint_rings
-from wirespeed.collectives.peers import domain_of
-from wirespeed.topology.cluster import Cluster, Group
-from wirespeed.topology.kinds import ComponentKind, LinkKind
+from wirespeed.collectives.layout import Layout, Shape
 
 Ids = npt.NDArray[np.int64]
 
@@ -28,7 +24,7 @@ class Rings:
     Attributes:
         order: [channels, ranks] ranks in the order of each ring.
         nic_out, nic_in: [channels, ranks] NIC components by which position k sends to k + 1, and by
-            which that one receives; -1 inside a node.
+            which that one receives; -1 inside a domain.
         weight: [channels] each one's share of the bytes; sums to 1.
     """
 
@@ -38,141 +34,88 @@ class Rings:
     weight: npt.NDArray[np.float64]
 
 
-def find_rings(cluster: Cluster, group: Group) -> Rings:
-    """The rings that the library would build for a group (two ranks or more)."""
-    domain = domain_of(cluster, group.gpus)
-    if len(np.unique(domain)) == 1:
-        return _inside(_local_orders(cluster, group, np.arange(len(group))))
-    return _across(cluster, group, domain)
+def find_rings(layout: Layout) -> Rings:
+    """The rings that the library would build for a group of two ranks or more."""
+    if len(layout) == 1:
+        orders = layout.shapes[0].orders
+        order = layout.ranks[0][np.array([ring for ring, _ in orders])]
+        none = np.full_like(order, -1)
+        weight = np.array([lanes for _, lanes in orders])
+        return Rings(order, none, none, weight / weight.sum())
+    channels = max(1, layout.doors)
+    walks = [_walks(shape, channels) for shape in layout.shapes]
+    parts = [_channel(layout, [w[channel] for w in walks]) for channel in range(channels)]
+    order, nic_out, nic_in = (np.array(column) for column in zip(*parts, strict=True))
+    return Rings(order, nic_out, nic_in, np.full(channels, 1 / channels))
 
 
-def _inside(orders: list[tuple[Ids, float]]) -> Rings:
-    order = np.array([ring for ring, _ in orders], np.int64)
-    none = np.full_like(order, -1)
-    weight = np.array([w for _, w in orders])
-    return Rings(order, none, none, weight / weight.sum())
+class _Walk(NamedTuple):
+    """Positions of a domain in ring order, and the NICs where the ring comes in and goes out."""
+
+    positions: Ids
+    enter: int
+    leave: int
+
+    def reversed(self) -> _Walk:
+        return _Walk(self.positions[::-1], self.leave, self.enter)
 
 
-def _local_orders(cluster: Cluster, group: Group, ranks: Ids) -> list[tuple[Ids, float]]:
-    """Rings over ranks of one unit, each with the lanes that it may fill."""
-    gpus = group.gpus[ranks]
-    if len(ranks) < 3:
-        return [(ranks, 1.0)]
-    lanes = _mesh_lanes(cluster, gpus)
-    if lanes is not None:
-        rings = disjoint_rings(lanes)
-        if rings:
-            return [(ranks[list(ring)], float(count)) for ring, count in rings]
-    return [(ranks[_tree_order(cluster, gpus)], 1.0)]
+def _channel(layout: Layout, walks: list[_Walk]) -> tuple[Ids, Ids, Ids]:
+    """One ring over all domains: ranks, NICs that they send by, NICs that the next receive by.
 
-
-def _mesh_lanes(cluster: Cluster, gpus: Ids) -> Ids | None:
-    """[n, n] direct NVLink or xGMI lanes among GPUs that have no switch; None with a switch."""
-    topology = cluster.topology
-    place = {int(g): k for k, g in enumerate(gpus)}
-    touching = np.isin(topology.source, gpus) & (topology.capacity[: topology.links] > 0)
-    fabric = np.isin(topology.link_kind, (LinkKind.NVLINK, LinkKind.XGMI))
-    lanes = np.zeros((len(gpus), len(gpus)), np.int64)
-    for link in np.flatnonzero(touching & fabric):
-        target = int(topology.target[link])
-        if topology.kind[target] == ComponentKind.NVSWITCH:
-            return None
-        if target in place:
-            lanes[place[int(topology.source[link])], place[target]] += topology.lanes[link]
-    return lanes
-
-
-def _tree_order(cluster: Cluster, gpus: Ids) -> Ids:
-    """Positions ordered so that neighbours in the PCIe tree follow each other.
-
-    The way from one fixed CPU down to each GPU, read as a sequence of components, is its place in
-    the tree; NVLink bridges keep their pair together by the first GPU's place.
+    Every other domain is walked backwards, so that what leaves by a NIC enters the next domain by
+    the same one: traffic stays on its rail.
     """
-    topology = cluster.topology
-    unit = int(topology.unit_of(int(gpus[0])))
-    begin = int(topology.first_component[unit])
-    routes = cluster.router.routes(unit)
-    cpus = routes.unit.of_kind(ComponentKind.CPU)
-    places: list[tuple[int, ...]] = []
-    for gpu in gpus:
-        links = routes.pcie_links(int(cpus[0]), int(gpu) - begin) if len(cpus) else None
-        places.append(tuple(int(routes.unit.target[link]) for link in links or ()))
-    leaders = list(places)
-    for a in range(len(gpus)):
-        for b in range(a):
-            if routes.nvlink(int(gpus[b]) - begin, int(gpus[a]) - begin) is not None:
-                leaders[a] = leaders[b]
-                break
-    keys = [(leaders[k], places[k], k) for k in range(len(gpus))]
-    return np.array(sorted(range(len(gpus)), key=keys.__getitem__), np.int64)
+    both = [(walk, walk.reversed()) for walk in walks]
+    steps = [both[int(k)][d % 2] for d, k in enumerate(layout.shape)]
+    order = np.concatenate(
+        [ranks[step.positions] for ranks, step in zip(layout.ranks, steps, strict=True)]
+    )
+    enter = np.array([step.enter for step in steps])
+    leave = np.array([step.leave for step in steps])
+    ends = np.cumsum([len(ranks) for ranks in layout.ranks]) - 1
+    nic_out, nic_in = np.full(len(order), -1, np.int64), np.full(len(order), -1, np.int64)
+    nic_out[ends] = np.where(leave >= 0, layout.begin + leave, -1)
+    nic_in[ends] = np.roll(np.where(enter >= 0, layout.begin + enter, -1), -1)
+    return order, nic_out, nic_in
 
 
-def _across(cluster: Cluster, group: Group, domain: Ids) -> Rings:
-    """Rings over several domains: domains one after the other, one channel a NIC."""
-    units = list(dict.fromkeys(domain.tolist()))
-    members = [np.flatnonzero(domain == unit) for unit in units]
-    local = [_local_orders(cluster, group, ranks) for ranks in members]
-    entries = [_doors(cluster, group, ranks) for ranks in members]
-    channels = max(1, min(len(doors) for doors in entries))
-    order, nic_out, nic_in = [], [], []
-    for channel in range(channels):
-        ring: list[Ids] = []
-        out: list[int] = []
-        into: list[int] = []
-        for step, (orders, doors) in enumerate(zip(local, entries, strict=True)):
-            first, last = _door_pair(doors, channel, channels, flipped=step % 2 == 1)
-            inner = orders[channel % len(orders)][0]
-            ring.append(_between(inner, first[0], last[0]))
-            into.append(first[1])
-            out.append(last[1])
-        order.append(np.concatenate(ring))
-        ends = np.cumsum([len(part) for part in ring]) - 1
-        sends = np.full(len(group), -1, np.int64)
-        receives = sends.copy()
-        sends[ends] = out
-        receives[ends] = np.roll(into, -1)
-        nic_out.append(sends)
-        nic_in.append(receives)
-    weight = np.full(channels, 1.0 / channels)
-    return Rings(np.array(order), np.array(nic_out), np.array(nic_in), weight)
+def _walks(shape: Shape, channels: int) -> list[_Walk]:
+    """A walk for each channel of a domain."""
+    if not shape.doors:
+        return [_Walk(shape.orders[0][0], -1, -1)] * channels
+    if len(shape.orders) == 1:
+        return [_door_to_door(shape, channel, channels) for channel in range(channels)]
+    return _along_mesh(shape, channels)
 
 
-def _doors(cluster: Cluster, group: Group, ranks: Ids) -> list[tuple[int, int]]:
-    """(rank, NIC) for each compute NIC that is nearest to a rank of this unit, by rail.
-
-    GPUs that share their NICs take turns, so that as many GPUs as possible have one.
-    """
-    taken: dict[int, list[int]] = {}
-    for rank in ranks.tolist():
-        for nic in cluster.router.nearest_nics(int(group.gpus[rank])):
-            taken.setdefault(nic, []).append(rank)
-    topology = cluster.topology
-    doors: list[tuple[int, int]] = []
-    used: dict[int, int] = {}
-    for nic in sorted(taken, key=lambda n: (int(topology.node[n]), int(topology.rail[n]))):
-        rank = min(taken[nic], key=lambda r: (used.get(r, 0), r))
-        used[rank] = used.get(rank, 0) + 1
-        doors.append((rank, nic))
-    return doors
-
-
-def _door_pair(
-    doors: list[tuple[int, int]], channel: int, channels: int, *, flipped: bool
-) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Way in and way out of a node for one channel.
-
-    Two channels make a pair that uses two NICs in opposite order, and every other node swaps them,
-    so that what leaves by a NIC enters the next node by the same one: traffic stays on its rail.
-    """
+def _door_to_door(shape: Shape, channel: int, channels: int) -> _Walk:
+    """A walk where every order is as good: two channels use a pair of doors in opposite order."""
     partner = channel ^ 1 if (channel ^ 1) < channels else channel
-    first, last = doors[channel], doors[partner]
-    return (last, first) if flipped else (first, last)
+    (first, enter), (last, leave) = shape.doors[channel], shape.doors[partner]
+    walk = _from(shape.orders[0][0], first)
+    if first != last:
+        walk = np.append(walk[walk != last], last)
+    return _Walk(walk, enter, leave)
 
 
-def _between(inner: Ids, first: int, last: int) -> Ids:
-    """A node's ranks from `first` to `last`, the others in their order."""
-    start = int(np.flatnonzero(inner == first)[0])
-    turned = np.roll(inner, -start)
-    if first == last:
-        return turned
-    return np.append(turned[turned != last], last)
+def _along_mesh(shape: Shape, channels: int) -> list[_Walk]:
+    """Walks along rings that share no lane; each channel leaves by a NIC of its own if it can."""
+    chosen: list[_Walk] = []
+    used: dict[int, int] = {}
+    left: dict[int, int] = {}
+    for first, enter in shape.doors[:channels]:
+        ways = []
+        for k, (ring, _) in enumerate(shape.orders):
+            walk = _from(ring, first)
+            leave = shape.nearest[int(walk[-1])]
+            ways.append(((left.get(leave, 0), used.get(k, 0), leave == enter, k), walk, leave))
+        (_, _, _, k), walk, leave = min(ways, key=lambda way: way[0])
+        used[k], left[leave] = used.get(k, 0) + 1, left.get(leave, 0) + 1
+        chosen.append(_Walk(walk, enter, leave))
+    return chosen
+
+
+def _from(ring: Ids, first: int) -> Ids:
+    """A ring's positions from `first` on."""
+    return np.roll(ring, -int(np.flatnonzero(ring == first)[0]))

@@ -37,18 +37,15 @@ class Phase:
     """Transfers that are sent `repeat` times, one after the other.
 
     Attributes:
-        chained: a repeat hands on what the last one brought, around a ring: its latency is the mean
-            over the transfers, since the data meets each of them in turn. Otherwise the slowest
-            counts.
-        depth: stages that data passes in a pipeline before the first result; the latency of each
-            counts, the bytes flow through all of them at once.
+        waits: [t] how often data on its longest way through the phase meets each transfer; their
+            latencies, so weighted, add up. None: the transfers do not wait for each other, and the
+            slowest counts `repeat` times.
         reduce: whether what arrives is added up.
     """
 
     transfers: Transfers
     repeat: int = 1
-    depth: int = 1
-    chained: bool = False
+    waits: Shares | None = None
     reduce: bool = False
 
 

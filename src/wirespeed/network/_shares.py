@@ -38,10 +38,8 @@ class Shares:
         self.solved = 0
         self._uses = uses
         self._capacity = capacity
-        self._first: list[int] = uses.first.tolist()
-        self._resource: list[int] = uses.resource.tolist()
-        self._weight: list[float] = uses.weight.tolist()
         self._crossing: dict[int, dict[int, float]] = {}
+        self._rows: dict[int, tuple[Ints, Floats]] = {}  # of `_crossing`, as arrays, when asked for
         self._held: dict[int, set[int]] = {NOTHING: set()}
         self._holder: Ints = np.full(uses.transfers, NOTHING)
         self._member: Bools = np.zeros(uses.transfers, bool)
@@ -59,23 +57,35 @@ class Shares:
         self.rates[entering] = 0.0
         return self._solve(group)
 
-    def _spans(self, transfer: int) -> slice:
-        return slice(self._first[transfer], self._first[transfer + 1])
+    def _mine(self, transfer: int) -> slice:
+        return slice(int(self._uses.first[transfer]), int(self._uses.first[transfer + 1]))
 
     def _add(self, transfer: int) -> list[int]:
-        mine = self._spans(transfer)
-        for resource, weight in zip(self._resource[mine], self._weight[mine], strict=True):
+        mine = self._mine(transfer)
+        resources: list[int] = self._uses.resource[mine].tolist()
+        for resource, weight in zip(resources, self._uses.weight[mine].tolist(), strict=True):
             self._crossing.setdefault(resource, {})[transfer] = weight
+            self._rows.pop(resource, None)
         self._held[NOTHING].add(transfer)
-        return self._resource[mine]
+        return resources
 
     def _remove(self, transfer: int) -> list[int]:
-        mine = self._resource[self._spans(transfer)]
-        for resource in mine:
+        resources: list[int] = self._uses.resource[self._mine(transfer)].tolist()
+        for resource in resources:
             del self._crossing[resource][transfer]
+            self._rows.pop(resource, None)
         self._held[int(self._holder[transfer])].discard(transfer)
         self._holder[transfer] = NOTHING
-        return mine
+        return resources
+
+    def _row(self, resource: int) -> tuple[Ints, Floats]:
+        """The running transfers that cross a resource, and their weights there."""
+        row = self._rows.get(resource)
+        if row is None:
+            crossing = self._crossing[resource]
+            row = np.array(list(crossing), np.int64), np.array(list(crossing.values()))
+            self._rows[resource] = row
+        return row
 
     def _solve(self, group: Ints) -> tuple[Ints, Floats]:
         before = self.rates[group]
@@ -95,11 +105,10 @@ class Shares:
         """Set the group's rates; returns who must join it, and which transfers are held by what."""
         part = self._uses.select(group)
         places, local = np.unique(part.resource, return_inverse=True)
-        crossing = [self._crossing[place] for place in places.tolist()]
-        sizes = np.array([len(transfers) for transfers in crossing])
-        total = int(sizes.sum())
-        who = np.fromiter(chain.from_iterable(crossing), np.int64, total)
-        weight = np.fromiter(chain.from_iterable(c.values() for c in crossing), float, total)
+        rows = [self._row(place) for place in places.tolist()]
+        sizes = np.array([row[0].size for row in rows])
+        who = np.concatenate([row[0] for row in rows])
+        weight = np.concatenate([row[1] for row in rows])
         at = np.repeat(np.arange(places.size), sizes)
         member = self._member[who]
         rest = ~member

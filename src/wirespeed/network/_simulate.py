@@ -90,7 +90,9 @@ def simulate(
 
     The result is that of solving all rates at each event; see `Shares` for why only the part that
     a change reaches is solved. An event costs the uses of that part, times the rounds of growing
-    it; transfers of equal bytes that start together cause one solve in all (see `bottleneck_time`).
+    it. Transfers of equal bytes that start together cause one solve in all (`bottleneck_time` says
+    why). Where each link carries one or two transfers a change reaches few; where each carries
+    ten of unequal bytes it reaches a tenth of all, and an event costs about a full solve.
     """
     run = _Run(uses, bytes, checked_capacity(capacity), start, after, latency)
     while run.step():

@@ -23,6 +23,13 @@ from wirespeed.readers._text import Line
 _COMMAND = re.compile(r"topo\s+(?:-m|--matrix|(?:-p2p|--p2pstatus)\s+(?P<mode>\w+))")
 _NIC_LABEL = re.compile(r"\s*NIC(\d{1,3})\s*:\s*(\S+)\s*")
 _SHAPE = re.compile(r"\d+")
+# Every line that matters has one of these; the rest of a long log is passed over.
+_HINT = re.compile(
+    r"[A-Z]{2,4}\d|\d\s+X\b|(?:SYS|SOC|NODE|P[IXH][XB]|OK|NS)\b|mlx|Affinity|topo|Legend"
+)
+_LONGEST_LINE = 16384
+MOST_ROWS = 2048
+"""Headers and rows in one text; a large host has forty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,8 @@ class Paste:
     labels: dict[int, Label]
     cut_label: int | None
     """Line of a NIC legend entry in which the text breaks off."""
+    overfull: int | None
+    """Line from which on matrices are not split any more."""
 
     @property
     def first_header(self) -> Header | None:
@@ -92,21 +101,25 @@ def split_paste(lines: Iterable[Line]) -> Paste:
     labels: dict[int, Label] = {}
     cut_label = None
     mode: str | None = None
-    gap = True
+    gap, count, overfull = True, 0, None
     for line in lines:
         block = blocks[-1] if blocks else None
-        if not line.text.strip():
+        if not _HINT.search(line.text) or len(line.text) > _LONGEST_LINE:
+            gap |= not line.text.isspace() and bool(line.text)
             continue
+        if count == MOST_ROWS:
+            overfull = line.number
+            break
         if header := read_header(line):
             blocks.append(Block(header, mode))
-            mode, gap = None, False
+            mode, gap, count = None, False, count + 1
         elif row := _read_row(line, block):
             if block is None or (gap and any(row.name == other.name for other in block.rows)):
                 block = Block(None, mode)
                 mode = None
                 blocks.append(block)
             block.rows.append(row)
-            gap = False
+            gap, count = False, count + 1
         else:
             gap = True
             if command := _COMMAND.search(line.text):
@@ -118,7 +131,7 @@ def split_paste(lines: Iterable[Line]) -> Paste:
                     cut_label = line.number
                 else:
                     labels.setdefault(int(label[1]), Label(label[2], line.number))
-    return Paste(tuple(blocks), labels, cut_label)
+    return Paste(tuple(blocks), labels, cut_label, overfull)
 
 
 def _is_whole(label: str, others: dict[int, Label]) -> bool:

@@ -22,7 +22,7 @@ _NIC = re.compile(r"NIC(\d{1,3})(?!\d)|mlx\d_(?:[a-z]+_?)?\d{1,3}(?!\d)")
 _OTHER_NIC = re.compile(r"[a-z][A-Za-z0-9_.-]*\d[A-Za-z0-9_.-]*")
 
 _RANGES = re.compile(r"\d{1,6}(?:-\d{1,6})?(?:,\d{1,6}(?:-\d{1,6})?)*")
-_LARGEST_LIST = 65536
+_LARGEST_LIST = 8192
 
 
 @dataclass(frozen=True, slots=True)

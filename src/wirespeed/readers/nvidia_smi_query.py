@@ -22,6 +22,10 @@ from wirespeed.readers._text import Line, clean_lines
 
 NAME = "nvidia-smi-query"
 
+_MOST_FACTS = 8192
+_LONGEST_LINE = 4096
+_HINT = re.compile(r"GPU \d|MIG |name|bus_id|memory\.total|pcie\.link")
+
 _LISTED = re.compile(r"\s*GPU (\d{1,3}): (.+?)\s*(?:\(UUID: [^)]*\)?)?\s*$")
 _MIG = re.compile(r"\s+MIG (\S+)\s+Device\s+\d+:")
 _PROPERTY = re.compile(r"([a-z_][a-z0-9_.]*)(?: \[(\w+)\])?")
@@ -59,9 +63,7 @@ class _Found:
 
 def sniff(text: str) -> float:
     """1 where a line lists a GPU or is a header of query properties."""
-    if "GPU " not in text and ", " not in text and "name" not in text:
-        return 0.0
-    lines = clean_lines(text)
+    lines = [line for line in clean_lines(text) if _HINT.search(line.text)]
     return float(any(_LISTED.match(line.text) or _read_header(line.text) for line in lines))
 
 
@@ -69,10 +71,17 @@ def read(text: str, file: str) -> Evidence:
     """Evidence of both outputs; raises InputError where a header has no rows."""
     lines = clean_lines(text)
     found = _Found()
-    _read_list(lines, found)
+    _read_list([line for line in lines if _HINT.search(line.text)], found)
     headers = [at for at, line in enumerate(lines) if _read_header(line.text)]
     for at, end in pairwise([*headers, len(lines)]):
         _read_table(lines[at:end], found)
+    if len(found.facts) > _MOST_FACTS:
+        raise InputError(
+            f"{len(found.facts)} statements on GPUs are too many for one host",
+            where=file,
+            why="one text is read as one host's",
+            remedy="give the output of one host",
+        )
     if not found.facts:
         raise InputError(
             "no GPU is listed",
@@ -105,6 +114,8 @@ def _read_list(lines: Sequence[Line], found: _Found) -> None:
 
 def _read_header(text: str) -> tuple[str, ...] | None:
     """The properties of a CSV header, or None for any other line."""
+    if len(text) > _LONGEST_LINE or not _HINT.search(text):
+        return None
     names = [part.strip() for part in text.split(",")]
     found = [_PROPERTY.fullmatch(name) for name in names]
     properties = tuple(match[1] if match else "" for match in found)

@@ -30,12 +30,11 @@ Remarks:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import combinations
 
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Fact, Remark
 from wirespeed.readers._format import Format
-from wirespeed.readers._matrix_blocks import Block, Paste, split_paste
+from wirespeed.readers._matrix_blocks import MOST_ROWS, Block, Paste, split_paste
 from wirespeed.readers._matrix_devices import device_findings
 from wirespeed.readers._matrix_header import CPU, Header
 from wirespeed.readers._matrix_pairs import Findings, Matrix, pair_findings, read_matrix
@@ -62,6 +61,13 @@ def read(text: str, file: str) -> Evidence:
     Raises InputError where no row can be read under its columns.
     """
     paste = split_paste(clean_lines(text))
+    if paste.overfull:
+        raise InputError(
+            f"more than {MOST_ROWS} rows of matrices are too many for one host",
+            where=f"{file}:{paste.overfull}",
+            why="one text is read as one host's",
+            remedy="give the output of one host",
+        )
     blocks = [block for block in _readable(paste.blocks) if not block.is_p2p]
     if not blocks:
         raise _no_matrix(paste, file)
@@ -118,14 +124,16 @@ def _affinity_remarks(
 
 
 def _overlapping(affinities: Sequence[Fact]) -> Iterable[Remark]:
-    sets = [(fact, set(parse_ids(str(fact.value)) or ())) for fact in affinities]
-    for (one, cpus), (other, others) in combinations(sets, 2):
-        if cpus & others:
+    owner: dict[int, Fact] = {}
+    for fact in affinities:
+        cpus = parse_ids(str(fact.value)) or ()
+        if other := next((owner[cpu] for cpu in cpus if cpu in owner), None):
             text = (
-                f"{one.subject} shows the CPU affinity {one.value} and {other.subject} "
-                f"{other.value}: they overlap, which NUMA nodes do not"
+                f"{other.subject} shows the CPU affinity {other.value} and {fact.subject} "
+                f"{fact.value}: they overlap, which NUMA nodes do not"
             )
-            yield Remark("affinity-overlap", text, max(one.line, other.line))
+            yield Remark("affinity-overlap", text, max(fact.line, other.line))
+        owner.update(dict.fromkeys(cpus, fact))
 
 
 def _other_matrices(blocks: Sequence[Block], first: Findings, file: str) -> Iterable[Remark]:

@@ -21,7 +21,7 @@ def join_gpus(
         kind = LinkKind.XGMI if model.xgmi else LinkKind.NVLINK
         rate, latency = link_bandwidth(links, model), hop_latency("nvlink").latency
         for gpus in by_node:
-            for a, b, count in edges_of(links, len(gpus)):
+            for a, b, count in links.pairs(len(gpus)):
                 builder.connect(
                     gpus[a], gpus[b], kind, bandwidth=count * rate, lanes=count, latency=latency
                 )
@@ -40,16 +40,6 @@ def link_bandwidth(links: GpuLinks, model: Gpu) -> float:
         return xgmi(model.xgmi).bandwidth or 0.0
     fabric = nvlink_of(model)
     return fabric[0].bandwidth() if fabric else 0.0
-
-
-def edges_of(links: GpuLinks, gpus: int) -> list[tuple[int, int, int]]:
-    """(GPU, GPU, links) of a mesh, lower GPU first, in order."""
-    pairs: dict[tuple[int, int], int] = {}
-    if links.every_pair:
-        pairs = dict.fromkeys(combinations(range(gpus), 2), links.every_pair)
-    for a, b, count in links.edges:
-        pairs[min(a, b), max(a, b)] = count
-    return [(a, b, count) for (a, b), count in sorted(pairs.items())]
 
 
 class _Switched:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from itertools import combinations
 
 from wirespeed.catalog import Gpu, c2c, cpu_link, gpu, hop_latency, xgmi
-from wirespeed.errors import Infeasible, UsageError
 from wirespeed.topology.gpu_links import join_gpus
 from wirespeed.topology.kinds import ComponentKind, LinkKind
 from wirespeed.topology.node_design import Cpu, NodeDesign
@@ -19,22 +18,13 @@ from wirespeed.topology.unit import Unit, UnitBuilder
 from wirespeed.units import GB, gbps
 
 
-def unit_of(design: NodeDesign, *, nodes: int | None = None) -> Unit:
+def unit_of(design: NodeDesign) -> Unit:
     """The unit (node or rack) that a design describes.
 
-    Of a rack, `nodes` takes that many trays only, with all its NVSwitches. Raises Infeasible where
-    that is more than the rack holds, UnknownName for a GPU that the catalog does not know.
+    The design is sound (`node_checks`). Raises UnknownName for a GPU that the catalog lacks.
     """
-    count = design.nodes_per_unit if nodes is None else nodes
-    if count < 1:
-        raise UsageError(f"a unit of {count} nodes cannot be built", where=design.name)
-    if count > design.nodes_per_unit:
-        raise Infeasible(
-            f"{design.name} holds {design.nodes_per_unit} nodes, not {count}",
-            remedy="ask for several racks, or for fewer nodes",
-        )
-    builder, model = UnitBuilder(design.name, nodes=count), gpu(design.gpu)
-    by_node = [_add_node(builder, design, model, node) for node in range(count)]
+    builder, model = UnitBuilder(design.name, nodes=design.nodes_per_unit), gpu(design.gpu)
+    by_node = [_add_node(builder, design, model, node) for node in range(design.nodes_per_unit)]
     join_gpus(builder, design, model, by_node)
     return builder.build()
 
@@ -124,12 +114,11 @@ def _add_host_links(
     link = design.host_link
     if link.kind == "none":
         return
-    kind = LinkKind.C2C if link.kind == "c2c" else LinkKind.XGMI
     width = link.GBps * GB or _host_link_of_catalog(model)
     # Across a package or a board: no figure of its own is published, so a direct NVLink hop's.
     latency = hop_latency("nvlink").latency
     for g, numa in enumerate(link.numa):
-        builder.connect(gpus[g], cpus[numa], kind, bandwidth=width, latency=latency)
+        builder.connect(gpus[g], cpus[numa], LinkKind.C2C, bandwidth=width, latency=latency)
 
 
 def _host_link_of_catalog(model: Gpu) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Literal
 
 import msgspec
@@ -50,6 +51,15 @@ class GpuLinks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return self.links_per_switch[0]
         return self.links_per_switch[switch]
 
+    def pairs(self, gpus: int) -> list[tuple[int, int, int]]:
+        """(GPU, GPU, links) of a mesh of so many GPUs, lower GPU first, in order."""
+        counts: dict[tuple[int, int], int] = {}
+        if self.every_pair:
+            counts = dict.fromkeys(combinations(range(gpus), 2), self.every_pair)
+        for a, b, count in self.edges:
+            counts[min(a, b), max(a, b)] = count
+        return [(a, b, count) for (a, b), count in sorted(counts.items())]
+
 
 class CpuLink(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What joins two sockets, and the NUMA nodes of one."""
@@ -77,7 +87,10 @@ class Cpu(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HostLink(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A coherent link from each GPU to its CPU beside PCIe, or in its place."""
+    """A coherent link from each GPU to its CPU beside PCIe, or in its place.
+
+    NVLink-C2C, or the xGMI that does the same on AMD: one kind of link in the graph.
+    """
 
     kind: Literal["none", "c2c", "xgmi"] = "none"
     GBps: float = 0.0
@@ -166,10 +179,15 @@ class NodeDesign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def nvlink_domain(self) -> int:
-        """GPUs that NVLink or xGMI joins: a rack's with its switches, else a node's, 1 without."""
+        """GPUs that NVLink or xGMI joins at most, through each other or through switches."""
         if self.nvlink.style == "switch":
             return self.gpus * self.nodes_per_unit
-        return 1 if self.nvlink.style == "none" else self.gpus
+        island = {g: {g} for g in range(self.gpus)}
+        for a, b, _ in self.nvlink.pairs(self.gpus) if self.nvlink.style == "mesh" else ():
+            island[a] |= island[b]
+            for g in island[a]:
+                island[g] = island[a]
+        return max(map(len, island.values()))
 
     @property
     def nic_count(self) -> int:

@@ -18,6 +18,7 @@ from wirespeed.topology.paths import Paths, gather
 from wirespeed.topology.unit_routes import Route, UnitRoutes
 
 Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 class Way(Enum):
@@ -33,6 +34,24 @@ class Way(Enum):
     """To or from the memory of a CPU."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """Transfers inside units, grouped by what decides their route.
+
+    Attributes:
+        source, target: [t] component ids inside the unit.
+        unit, unit_class: [t]; units of a class have the same routes.
+        example: [rows] one transfer of each group; `row` [t] is the group of each.
+    """
+
+    source: Ids
+    target: Ids
+    unit: Ids
+    unit_class: Ids
+    example: Ids
+    row: Ids
+
+
 @dataclass(slots=True, eq=False)
 class Router:
     """Finds paths on one topology and keeps what it found; equal units share their routes."""
@@ -44,7 +63,7 @@ class Router:
 
     def routes(self, unit: int) -> UnitRoutes:
         """The routes inside a unit of the cluster."""
-        key = self._class_of(unit)
+        key = self.class_of(unit)
         if key not in self._classes:
             topology = self.topology
             shape = topology.units[topology.unit_class[unit]]
@@ -61,24 +80,66 @@ class Router:
 
         Raises Infeasible, naming the pair, where no such way exists.
         """
+        pairs = self.pairs(source, target)
+        return self._placed(_table(self._rows_of(pairs, way)), pairs.row, pairs.unit)
+
+    def inside_loads(
+        self, source: npt.ArrayLike, target: npt.ArrayLike, way: Way, amount: Floats
+    ) -> Floats:
+        """[resources] what these transfers put on each resource: `amount` [t] times the shares.
+
+        The same as adding up the paths of `inside`, without making them: transfers are counted by
+        unit and by pair within the unit, and each pair's route is laid once for all units.
+        """
+        topology, pairs = self.topology, self.pairs(source, target)
+        table = _table(self._rows_of(pairs, way))
+        loads = np.zeros(topology.resources)
+        for unit_class in np.unique(pairs.unit_class):
+            mine = pairs.unit_class == unit_class
+            units, place = np.unique(pairs.unit[mine], return_inverse=True)
+            rows, row = np.unique(pairs.row[mine], return_inverse=True)
+            cell, cells = place * len(rows) + row, len(units) * len(rows)
+            sums = np.bincount(cell, amount[mine], minlength=cells).astype(np.float64)
+            counted = sums.reshape(len(units), len(rows))
+            shape = topology.units[topology.unit_class[units[0]]]
+            local = _spread(counted, gather(table, rows), shape.links + shape.components)
+            link = topology.first_link[units][:, None] + np.arange(shape.links)
+            part = topology.first_component[units][:, None] + np.arange(shape.components)
+            loads[link] = local[:, : shape.links]
+            loads[topology.links + part] = local[:, shape.links :]
+        return loads
+
+    def inside_latency(self, source: npt.ArrayLike, target: npt.ArrayLike, way: Way) -> Floats:
+        """[t] the one-way latency of the links on each path [s]."""
+        pairs = self.pairs(source, target)
+        latency = np.zeros(len(pairs.example))
+        for row, route in enumerate(self._rows_of(pairs, way)):
+            shape = self.topology.units[self.topology.unit_class[pairs.unit[pairs.example[row]]]]
+            latency[row] = sum(
+                s * shape.latency[r]
+                for r, s in zip(route.resource, route.share, strict=True)
+                if r < shape.links
+            )
+        return latency[pairs.row]
+
+    def pairs(self, source: npt.ArrayLike, target: npt.ArrayLike) -> Pairs:
+        """The transfers by what tells them apart: their unit's class and their places in it."""
         topology = self.topology
         a, b = np.asarray(source, np.int64), np.asarray(target, np.int64)
         unit = topology.unit_of(a)
         begin = topology.first_component[unit]
         span = int(np.diff(topology.first_component).max(initial=1)) + 1
-        key = ((self._class_ids(unit) * span) + (a - begin)) * span + (b - begin)
-        _, where, row = np.unique(key, return_index=True, return_inverse=True)
-        table = [
-            self._row(int(unit[t]), int(a[t] - begin[t]), int(b[t] - begin[t]), way) for t in where
-        ]
-        return self._placed(_table(table), row, unit)
+        unit_class = self._class_ids(unit)
+        key = (unit_class * span + (a - begin)) * span + (b - begin)
+        _, example, row = np.unique(key, return_index=True, return_inverse=True)
+        return Pairs(a - begin, b - begin, unit, unit_class, example, row)
 
     def nearest_nics(self, gpu: int) -> tuple[int, ...]:
         """The compute NICs closest to a GPU, by NCCL's path type, then by rail; may be empty."""
         topology = self.topology
         unit = int(topology.unit_of(gpu))
         begin = int(topology.first_component[unit])
-        key = (self._class_of(unit), gpu - begin)
+        key = (self.class_of(unit), gpu - begin)
         if key not in self._nearest:
             self._nearest[key] = self._find_nearest(unit, gpu - begin)
         return tuple(begin + nic for nic in self._nearest[key])
@@ -118,7 +179,8 @@ class Router:
     def _is_up(routes: UnitRoutes, component: int) -> bool:
         return bool(routes.capacity[routes.unit.links + component] > 0)
 
-    def _class_of(self, unit: int) -> int:
+    def class_of(self, unit: int) -> int:
+        """What tells units with different routes apart."""
         if unit in self.topology.altered:
             return len(self.topology.units) + unit
         return int(self.topology.unit_class[unit])
@@ -131,7 +193,7 @@ class Router:
         return ids
 
     def _row(self, unit: int, source: int, target: int, way: Way) -> Route:
-        key = (self._class_of(unit), source, target, way)
+        key = (self.class_of(unit), source, target, way)
         if key not in self._rows:
             route = _WAYS[way](self.routes(unit), source, target)
             if route is None:
@@ -144,6 +206,12 @@ class Router:
                 )
             self._rows[key] = route
         return self._rows[key]
+
+    def _rows_of(self, pairs: Pairs, way: Way) -> list[Route]:
+        return [
+            self._row(int(pairs.unit[t]), int(pairs.source[t]), int(pairs.target[t]), way)
+            for t in pairs.example
+        ]
 
     def _placed(self, table: Paths, row: Ids, unit: Ids) -> Paths:
         """Rows of a table of unit-local resources as paths on the cluster's resources."""
@@ -162,6 +230,21 @@ def _table(rows: list[Route]) -> Paths:
     resource = [r for row in rows for r in row.resource]
     share = [s for row in rows for s in row.share]
     return Paths(first.astype(np.int64), np.array(resource, np.int64), np.array(share, np.float64))
+
+
+def _spread(counted: Floats, table: Paths, resources: int) -> Floats:
+    """[units, resources] loads of `counted` [units, rows] transfers on the routes of a table."""
+    owner = table.owner()
+    if len(counted) > len(owner) // 8 and len(table) * resources < 2**22:
+        shares = np.bincount(
+            owner * resources + table.resource, table.share, minlength=len(table) * resources
+        )
+        return counted @ shares.reshape(len(table), resources)
+    laid = [
+        np.bincount(table.resource, table.share * row[owner], minlength=resources)
+        for row in counted
+    ]
+    return np.array(laid)
 
 
 def _direct(routes: UnitRoutes, source: int, target: int) -> Route | None:

@@ -39,13 +39,20 @@ class UnitRoutes:
     capacity: npt.NDArray[np.float64]
     _out: dict[int, list[int]] = field(init=False)
     _fabric: dict[tuple[int, int], Route | None] = field(default_factory=dict)
+    _indirect: set[tuple[int, int]] = field(default_factory=set)
     _trees: dict[int, dict[int, int]] = field(default_factory=dict)
+
+    _spokes: dict[int, dict[int, int]] | None = field(init=False)
+    _counted: list[bool] = field(init=False)
 
     def __post_init__(self) -> None:
         self._out = {}
         for link, source in enumerate(self.unit.source.tolist()):
             if self.capacity[link] > 0:
                 self._out.setdefault(source, []).append(link)
+        self._spokes = self._star()
+        limited = np.isfinite(self.capacity[self.unit.links :])
+        self._counted = (limited & np.isin(self.unit.kind, _COUNTED)).tolist()
 
     def nvlink(self, source: int, target: int) -> Route | None:
         """The route of GPU to GPU over NVLink or xGMI, or None.
@@ -55,19 +62,16 @@ class UnitRoutes:
         """
         key = (source, target)
         if key not in self._fabric:
-            self._fabric[key] = self._switched(source, target) or self._through_gpu(source, target)
+            find = self._switched if self._spokes is None else self._across_star
+            route = find(source, target)
+            if route is None and (route := self._through_gpu(source, target)):
+                self._indirect.add(key)
+            self._fabric[key] = route
         return self._fabric[key]
 
     def is_indirect(self, source: int, target: int) -> bool:
         """Whether the NVLink route passes another GPU."""
-        route = self.nvlink(source, target)
-        gpu = ComponentKind.GPU
-        return route is not None and any(
-            r < self.unit.links
-            and self.unit.target[r] != target
-            and self.unit.kind[self.unit.target[r]] == gpu
-            for r in route.resource
-        )
+        return self.nvlink(source, target) is not None and (source, target) in self._indirect
 
     def pcie(self, source: int, target: int) -> Route | None:
         """The route over PCIe, host bridges, CPUs and C2C, or None.
@@ -78,7 +82,7 @@ class UnitRoutes:
         if links is None:
             return None
         between = [int(self.unit.source[link]) for link in links[1:]]
-        parts = [self.unit.links + c for c in between if self._is_counted(c)]
+        parts = [self.unit.links + c for c in between if self._counted[c]]
         resources = (*links, *parts)
         return Route(resources, (1.0,) * len(resources))
 
@@ -114,10 +118,31 @@ class UnitRoutes:
                 heapq.heappush(queue, (cost + hop, there))
         return arrived
 
-    def _is_counted(self, component: int) -> bool:
-        return self.unit.kind[component] in _COUNTED and bool(
-            np.isfinite(self.capacity[self.unit.links + component])
-        )
+    def _star(self) -> dict[int, dict[int, int]] | None:
+        """For each GPU its link to each NVSwitch, where one level of switches joins all GPUs."""
+        kind, spokes = self.unit.kind, dict[int, dict[int, int]]()
+        for link in np.flatnonzero(np.isin(self.unit.link_kind, _FABRIC)).tolist():
+            a, b = int(self.unit.source[link]), int(self.unit.target[link])
+            if kind[a] == kind[b]:
+                return None
+            if kind[a] == ComponentKind.GPU:
+                spokes.setdefault(a, {})[b] = link
+        return spokes
+
+    def _across_star(self, source: int, target: int) -> Route | None:
+        """What `_switched` finds, where every way is one switch: there is no need to search."""
+        spokes = self._spokes or {}
+        out, back = spokes.get(source, {}), spokes.get(target, {})
+        ways = [(s, link, back[s] ^ 1) for s, link in out.items() if s in back]
+        ways = [(s, up, down) for s, up, down in ways if min(self.capacity[[up, down]]) > 0]
+        if not ways:
+            return None
+        width = [min(self.unit.bandwidth[up], self.unit.bandwidth[down]) for _, up, down in ways]
+        share = [float(w) for w in np.array(width) / sum(width)]
+        counted = [k for k, (s, _, _) in enumerate(ways) if self._counted[s]]
+        resource = [up for _, up, _ in ways] + [down for _, _, down in ways]
+        resource += [self.unit.links + ways[k][0] for k in counted]
+        return Route(tuple(resource), tuple(share * 2 + [share[k] for k in counted]))
 
     def _switched(self, source: int, target: int) -> Route | None:
         """NVLink with switches alone in between, split over the branches by their links."""
@@ -153,7 +178,7 @@ class UnitRoutes:
                     there = int(self.unit.target[link])
                     below[there] = below.get(there, 0.0) + part
             for here, share in below.items():
-                if here != target and self._is_counted(here):
+                if here != target and self._counted[here]:
                     carried[self.unit.links + here] = share
             level = below
         return Route(tuple(carried), tuple(carried.values()))

@@ -11,7 +11,7 @@ import numpy as np
 
 from wirespeed.collectives.operation import Operation
 from wirespeed.collectives.rings import Rings
-from wirespeed.collectives.schedule import Phase, Schedule, Transfers, transfers
+from wirespeed.collectives.schedule import Phase, Schedule, Shares, Transfers, transfers
 
 _REDUCES = (Operation.ALL_REDUCE, Operation.REDUCE_SCATTER, Operation.REDUCE)
 
@@ -23,10 +23,12 @@ def ring_schedule(operation: Operation, rings: Rings) -> Schedule:
     if operation in (Operation.BROADCAST, Operation.REDUCE):
         # The last hop of the ring back to the root carries nothing.
         hops = _hops(rings, 1.0, skip_last=True)
-        phase = Phase(hops, depth=ranks - 1, chained=True, reduce=reduce)
+        phase = Phase(hops, waits=_around(hops, ranks - 1), reduce=reduce)
         return Schedule("Ring", (phase,), channels)
     laps = 2 if operation is Operation.ALL_REDUCE else 1
-    phase = Phase(_hops(rings, 1 / ranks), repeat=laps * (ranks - 1), chained=True, reduce=reduce)
+    steps = laps * (ranks - 1)
+    hops = _hops(rings, 1 / ranks)
+    phase = Phase(hops, repeat=steps, waits=_around(hops, steps), reduce=reduce)
     return Schedule("Ring", (phase,), channels)
 
 
@@ -38,3 +40,8 @@ def _hops(rings: Rings, share: float, *, skip_last: bool = False) -> Transfers:
     kept = slice(None, -1) if skip_last else slice(None)
     columns = (source, target, shares, rings.nic_out, rings.nic_in)
     return transfers(*(column[:, kept].ravel() for column in columns))
+
+
+def _around(hops: Transfers, steps: int) -> Shares:
+    """A piece of data moves on by one edge a step: it meets all edges of its ring alike."""
+    return np.full(len(hops), steps / len(hops))

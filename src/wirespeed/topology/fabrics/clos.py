@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from wirespeed.errors import Infeasible
 from wirespeed.topology.assemble import Laid, Ports
-from wirespeed.topology.fabrics.clos_wiring import ClosWiring, port_lookup
+from wirespeed.topology.fabrics.clos_wiring import ClosWiring
 from wirespeed.topology.fabrics.latency import Network, cable_latency
 from wirespeed.topology.fabrics.placement import (
     Census,
@@ -19,6 +19,7 @@ from wirespeed.topology.fabrics.placement import (
     leaves_needed,
     place,
 )
+from wirespeed.topology.fabrics.port_table import port_table
 from wirespeed.topology.fabrics.sizing import Shape, Tier, three_tiers, two_tiers
 from wirespeed.topology.kinds import ComponentKind
 
@@ -69,12 +70,7 @@ class ClosDesign:
 
         Raises Infeasible, with the largest number of nodes that would fit, where they are too many.
         """
-        if len(ports.component) == 0:
-            raise Infeasible(
-                f"fabric {self.name} has nothing to connect",
-                why="these machines have no NIC on a rail",
-                remedy="take a machine with compute NICs, or a single node without fabric",
-            )
+        table = port_table(self.name, ports)
         count = census(ports)
         shape = self.shape(count)
         if shape is None:
@@ -84,8 +80,7 @@ class ClosDesign:
         wiring = ClosWiring(
             name=self.name,
             description=_describe(self, shape, plan),
-            ports=ports,
-            lookup=port_lookup(ports),
+            table=table,
             shape=shape,
             planes=self.planes,
             leaf=placed.leaf,
@@ -99,13 +94,17 @@ class ClosDesign:
 
     def shape(self, count: Census) -> Shape | None:
         """Counts of one plane for so many nodes; None where they do not fit."""
-        if self.sizes:
-            whole = next((size for size in self.sizes if size >= count.nodes), None)
-            if whole is None:
-                return None
-            count = replace(count, nodes=whole)
+        if not self.sizes:
+            return self._shape(count)
+        if count.nodes > self.sizes[-1]:
+            return None
+        whole = next(size for size in self.sizes if size >= count.nodes)
+        # Nodes with more NICs than the design was published for fill it sooner.
+        return self._shape(replace(count, nodes=whole)) or self._shape(count)
+
+    def _shape(self, count: Census) -> Shape | None:
         per_leaf, uplinks = self._leaf_ports(count)
-        if per_leaf < 1 or per_leaf + (uplinks if self.leaf.up is None else 0) > self.leaf.radix:
+        if not 1 <= per_leaf <= self.leaf.radix - uplinks:
             return None
         of_rail, rails = leaves_needed(count, self.placement, per_leaf)
         of_tree = of_rail if self.rails_apart else of_rail * rails
@@ -125,9 +124,7 @@ class ClosDesign:
 
     def largest(self, count: Census) -> int:
         """The most nodes, equal to those counted, that fit."""
-        if self.sizes:
-            return self.sizes[-1]
-        low, high = 0, _MOST_NODES
+        low, high = 0, self.sizes[-1] if self.sizes else _MOST_NODES
         while low < high:
             middle = (low + high + 1) // 2
             if self.shape(replace(count, nodes=middle)) is None:
@@ -201,7 +198,7 @@ def _pods(design: ClosDesign, shape: Shape, placed: Placed) -> _Pods:
 
 def _cables(design: ClosDesign, wiring: ClosWiring, first_switch: int) -> Laid:
     """All switches and cables: NICs' first, then leaf to spine, then spine to core."""
-    shape, planes, ports = wiring.shape, wiring.planes, wiring.ports
+    shape, planes, ports = wiring.shape, wiring.planes, wiring.table.ports
     leaves, spines, cores = wiring.leaves, wiring.spines, wiring.cores
     first_spine = first_switch + planes * leaves
     first_core = first_spine + planes * spines

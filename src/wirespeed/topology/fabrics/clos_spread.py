@@ -26,6 +26,7 @@ Ids = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 _CHUNK = 2**22
+DOWN = "every path of equal cost has a link that is down"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +76,7 @@ def sprayed(wiring: ClosWiring, a: Ids, b: Ids, capacity: Floats | None) -> Path
         weights.append(weight)
         parts.append((ends, gather(table, row)))
     total = np.sum(weights, axis=0)
-    wiring.refuse(a, b, total <= 0, "every path of equal cost has a link that is down")
+    wiring.table.refuse(a, b, total <= 0, DOWN)
     framed = [
         _framed(ends, inner, weight / total)
         for (ends, inner), weight in zip(parts, weights, strict=True)

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.errors import Infeasible
-from wirespeed.topology.assemble import Ports
-from wirespeed.topology.fabrics.clos_spread import reroute, sprayed
+from wirespeed.topology.fabrics.clos_spread import DOWN, reroute, sprayed
 from wirespeed.topology.fabrics.hashing import Bits, draw, flow_hash
+from wirespeed.topology.fabrics.port_table import PortTable
 from wirespeed.topology.fabrics.sizing import Shape
 from wirespeed.topology.fabrics.wiring import Routing
 from wirespeed.topology.paths import Paths
@@ -24,6 +23,10 @@ from wirespeed.topology.paths import Paths
 Ids = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+_APART = (
+    "their rails are networks of their own",
+    "go through a GPU of the same rail first (PXN), or take a fabric that joins rails",
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +50,7 @@ class ClosWiring:
 
     Attributes:
         name, description: as in `Wiring`.
-        ports: the NICs; `lookup` finds one's position by component id (-1: no such NIC).
+        table: the NICs, called ports here; a transfer goes from port to port.
         shape: counts of one plane.
         planes: equal networks side by side; each message is split evenly over them.
         leaf, slot: [ports] leaf and position on it, the same in every plane.
@@ -58,8 +61,7 @@ class ClosWiring:
 
     name: str
     description: str
-    ports: Ports
-    lookup: npt.NDArray[np.int32]
+    table: PortTable
     shape: Shape
     planes: int
     leaf: Ids
@@ -86,7 +88,7 @@ class ClosWiring:
 
     def leaf_of(self, component: npt.ArrayLike) -> Ids:
         """[n] the leaf of each NIC (component ids), counted in the first plane."""
-        return self.leaf[self._ports_of(component)]
+        return self.leaf[self.table.find(component)]
 
     def pod_of(self, component: npt.ArrayLike) -> Ids:
         """[n] the pod of each NIC; pods of different trees differ."""
@@ -94,12 +96,12 @@ class ClosWiring:
 
     def reachable(self, source: npt.ArrayLike, target: npt.ArrayLike) -> Bools:
         """[t] whether both NICs hang on the same tree."""
-        a, b = self._ports_of(source), self._ports_of(target)
+        a, b = self.table.find(source), self.table.find(target)
         return np.asarray(self._tree_of(a) == self._tree_of(b))
 
     def equal_cost(self, source: npt.ArrayLike, target: npt.ArrayLike) -> Ids:
         """[t] number of shortest paths, over all planes; 0 where there is none."""
-        a, b = self._ports_of(source), self._ports_of(target)
+        a, b = self.table.find(source), self.table.find(target)
         shape = self.shape
         in_pod = shape.uplinks * shape.trunk
         across = shape.uplinks * shape.spine_uplinks * shape.core_trunk
@@ -110,7 +112,7 @@ class ClosWiring:
 
     def all_paths(self, source: int, target: int) -> list[tuple[int, ...]]:
         """Every shortest path from NIC to NIC, as link ids in walking order; for small cases."""
-        a, b = self._ports_of([source]), self._ports_of([target])
+        a, b = self.table.find([source]), self.table.find([target])
         if self._tree_of(a) != self._tree_of(b):
             return []
         same_leaf, same_pod = self.common(a, b)
@@ -137,8 +139,8 @@ class ClosWiring:
         capacity: Floats | None = None,
     ) -> Paths:
         """[t] links and shares between NICs (component ids); see `Wiring.paths`."""
-        a, b = self._ports_of(source), self._ports_of(target)
-        self.refuse(a, b, self._tree_of(a) != self._tree_of(b), "they are on separate networks")
+        a, b = self.table.find(source), self.table.find(target)
+        self.table.refuse(a, b, self._tree_of(a) != self._tree_of(b), *_APART)
         if routing is Routing.SPRAY:
             return sprayed(self, a, b, capacity)
         walks, alive = [], []
@@ -150,9 +152,7 @@ class ClosWiring:
             walks.append(walk)
             alive.append(up)
         planes = np.stack(alive, axis=1)
-        self.refuse(
-            a, b, planes.sum(axis=1) == 0, "every path of equal cost has a link that is down"
-        )
+        self.table.refuse(a, b, planes.sum(axis=1) == 0, DOWN)
         share = planes / planes.sum(axis=1, keepdims=True)
         return _flat(np.stack(walks, axis=1), share)
 
@@ -243,19 +243,6 @@ class ClosWiring:
         spine_down = core_trunk * shape.cores + spine_up % max(shape.cores, 1)
         return Choice(up, spine_up, spine, spine_down, trunk * shape.spines + spine)
 
-    def _ports_of(self, component: npt.ArrayLike) -> Ids:
-        """Positions among the ports; Infeasible where a component is no NIC of this fabric."""
-        ids = np.atleast_1d(np.asarray(component, np.int64))
-        inside = ids < len(self.lookup)
-        found = np.where(inside, self.lookup[np.where(inside, ids, 0)], -1).astype(np.int64)
-        if (found < 0).any():
-            raise Infeasible(
-                f"component {int(ids[found < 0][0])} has no port on fabric {self.name}",
-                why="a fabric joins the compute NICs of the nodes",
-                remedy="route from NIC to NIC",
-            )
-        return found
-
     def _tree_of(self, port: Ids) -> Ids:
         return self.tree[self.pod[self.leaf[port]]]
 
@@ -263,29 +250,6 @@ class ClosWiring:
         """[t] whether two ports share a leaf, and a pod."""
         leaf_a, leaf_b = self.leaf[a], self.leaf[b]
         return leaf_a == leaf_b, self.pod[leaf_a] == self.pod[leaf_b]
-
-    def refuse(self, a: Ids, b: Ids, bad: Bools, why: str) -> None:
-        """Raises Infeasible naming the first bad pair."""
-        if not bad.any():
-            return
-        t = int(np.flatnonzero(bad)[0])
-        ends = [
-            f"node{self.ports.node[port]}'s NIC on rail {self.ports.rail[port]}"
-            for port in (a[t], b[t])
-        ]
-        remedy = "bring a link up, or leave one of the nodes out"
-        if self._tree_of(a)[t] != self._tree_of(b)[t]:
-            remedy = "go through a GPU of the same rail first (PXN), or take a fabric joining rails"
-        raise Infeasible(
-            f"fabric {self.name} has no path from {ends[0]} to {ends[1]}", why=why, remedy=remedy
-        )
-
-
-def port_lookup(ports: Ports) -> npt.NDArray[np.int32]:
-    """[components] the position of each NIC among the ports, -1 for anything else."""
-    table = np.full(int(ports.component.max(initial=-1)) + 1, -1, np.int32)
-    table[ports.component] = np.arange(len(ports.component))
-    return table
 
 
 def _flat(walks: Ids, share: Floats) -> Paths:

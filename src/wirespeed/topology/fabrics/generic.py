@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wirespeed.topology.fabrics.clos import ClosDesign
+from wirespeed.topology.fabrics.dragonfly import DragonflyDesign
 from wirespeed.topology.fabrics.placement import Placement
 from wirespeed.topology.fabrics.sizing import Tier
 
@@ -43,6 +44,9 @@ DUAL_PLANE = ClosDesign(
     core_ports=128,
 )
 """Two rail-optimised planes; each NIC has a port of half its rate on both."""
+
+DRAGONFLY = DragonflyDesign(name="dragonfly", placement=Placement.NODE)
+"""Groups of switches joined all to all, with the port counts of a large Slingshot system."""
 
 GENERIC = {
     design.name: design

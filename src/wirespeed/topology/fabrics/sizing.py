@@ -18,7 +18,7 @@ class Tier:
     Attributes:
         radix: all ports.
         oversubscription: ports down for one port up; below 1 there are more ports up.
-        down, up: where the design states them, instead of a split of the radix.
+        down, up: where the design states them, instead of a split of the radix; both, or `up`.
     """
 
     radix: int = 64
@@ -29,11 +29,10 @@ class Tier:
     def split(self, used: int | None = None) -> tuple[int, int]:
         """Ports down and up; with `used` ports down only as many up as the ratio asks for."""
         if self.up is not None:
-            return (self.radix - self.up if self.down is None else self.down), self.up
+            down = self.radix - self.up if self.down is None else self.down
+            return (down if used is None else used), self.up
         up = max(1, math.floor(self.radix / (1 + self.oversubscription)))
         down = min(self.radix - up, math.floor(up * self.oversubscription + 1e-9))
-        if self.down is not None:
-            down, used = self.down, self.down
         if used is not None:
             up = max(1, min(self.radix - used, math.ceil(used / self.oversubscription - 1e-9)))
             down = used

@@ -1,0 +1,111 @@
+"""Doors: by which NIC a message between two nodes leaves and arrives.
+
+A message arrives by the NIC next to its target. With PXN it leaves by the source node's NIC on that
+same rail, handed over NVLink to the GPU next to it, so that it crosses no rail; without, by the NIC
+next to its source. Source: NVIDIA's description of PXN, NCCL 2.12.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wirespeed.collectives.peers import Leg, peer_leg
+from wirespeed.errors import Infeasible
+from wirespeed.topology.address import name_of
+from wirespeed.topology.cluster import Cluster, Group
+from wirespeed.topology.kinds import ComponentKind
+
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Doors:
+    """Ways out of and into nodes, for messages that do not name their NICs.
+
+    Attributes:
+        nic: [ranks] the NIC next to each rank; -1 where its node has none.
+        on_rail: [nodes, rails] the compute NIC of a node on a rail; -1 for none.
+        proxy: [nodes, rails] the GPU of the group next to it; -1 for none.
+    """
+
+    nic: Ids
+    on_rail: Ids
+    proxy: Ids
+
+    def choose(self, cluster: Cluster, group: Group, source: Ids, target: Ids) -> Routed:
+        """NICs and proxies for messages between ranks of different domains."""
+        topology = cluster.topology
+        nic_in = self.nic[target]
+        nic_out = self.nic[source]
+        gpu = group.gpus[source]
+        for ranks, nics in ((source, nic_out), (target, nic_in)):
+            if (nics < 0).any():
+                raise unconnected(cluster, int(group.gpus[ranks[nics < 0][0]]))
+        rail, node = topology.rail[nic_in], topology.node[gpu]
+        known = rail < self.on_rail.shape[1]
+        same_rail = np.where(known, self.on_rail[node, np.where(known, rail, 0)], -1)
+        proxy = np.where(known, self.proxy[node, np.where(known, rail, 0)], -1)
+        wiring = topology.wiring
+        assert wiring is not None
+        apart = ~wiring.reachable(nic_out.astype(np.int32), nic_in.astype(np.int32))
+        pxn = (proxy >= 0) & (same_rail >= 0) & self._may_proxy(cluster, group)
+        moved = (pxn | apart) & (same_rail >= 0)
+        return Routed(
+            via=np.where(pxn, proxy, gpu),
+            nic_out=np.where(moved, same_rail, nic_out),
+            nic_in=nic_in,
+        )
+
+    @staticmethod
+    def _may_proxy(cluster: Cluster, group: Group) -> bool:
+        env = cluster.software.env
+        off = not cluster.abilities.pxn or env.get("NCCL_PXN_DISABLE", "0") not in ("", "0")
+        first = cluster.topology.node[group.gpus] == cluster.topology.node[group.gpus[0]]
+        peers = group.gpus[first]
+        if off or len(peers) < 2:
+            return False
+        return peer_leg(cluster, int(peers[0]), int(peers[-1]), len(group)) is Leg.NVLINK
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Routed:
+    """[t] components: the GPU that sends (the source or its proxy), NICs out and in."""
+
+    via: Ids
+    nic_out: Ids
+    nic_in: Ids
+
+
+def doors_of(cluster: Cluster, group: Group) -> Doors:
+    """The doors of a group's nodes. GPUs that share NICs take turns by their index."""
+    topology, router = cluster.topology, cluster.router
+    nics = topology.of_kind(ComponentKind.NIC)
+    nics = nics[topology.rail[nics] >= 0]
+    rails = int(topology.rail[nics].max(initial=-1)) + 1
+    on_rail = np.full((topology.nodes, max(rails, 1)), -1, np.int64)
+    on_rail[topology.node[nics], topology.rail[nics]] = nics
+    proxy = np.full_like(on_rail, -1)
+    own = np.full(len(group), -1, np.int64)
+    for rank, gpu in enumerate(group.gpus.tolist()):
+        near = router.nearest_nics(gpu)
+        if not near:
+            continue
+        own[rank] = near[int(topology.index[gpu]) % len(near)]
+        node = int(topology.node[gpu])
+        for nic in near:
+            if proxy[node, topology.rail[nic]] < 0:
+                proxy[node, topology.rail[nic]] = gpu
+        proxy[node, topology.rail[own[rank]]] = gpu
+    return Doors(own, on_rail, proxy)
+
+
+def unconnected(cluster: Cluster, gpu: int) -> Infeasible:
+    """The error for a GPU that no network reaches."""
+    return Infeasible(
+        f"{name_of(cluster.topology, gpu)} has no network to other nodes",
+        why="its node has no compute NIC, or no fabric joins the nodes",
+        remedy="name a fabric with --fabric, or describe the NICs in a cluster TOML",
+    )

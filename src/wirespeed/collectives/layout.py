@@ -1,0 +1,117 @@
+"""Layout: how a group lies on its machine: domains, the order inside each, the NICs it leaves by.
+
+A *domain* is a set of GPUs that reach each other without the network. A *door* is a rank with a
+compute NIC next to it. Algorithms build on these; equal domains are worked out once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wirespeed.collectives.local_order import local_orders
+from wirespeed.collectives.peers import domain_of
+from wirespeed.topology.cluster import Cluster, Group
+
+Ids = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """What equal domains share; positions count the domain's ranks from 0.
+
+    Attributes:
+        orders: rings over all positions, each with the lanes that it may fill.
+        doors: (position, NIC as its distance from the unit's first component) by node and rail.
+    """
+
+    orders: tuple[tuple[Ids, float], ...]
+    doors: tuple[tuple[int, int], ...]
+    nearest: tuple[int, ...]
+    """The NIC that is each position's own, as in `doors`; -1 for none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """The domains of a group, in order of their first rank.
+
+    Attributes:
+        ranks: of each domain, in rank order.
+        shape: [domains] into `shapes`.
+        begin: [domains] first component of the domain's unit.
+    """
+
+    ranks: tuple[Ids, ...]
+    shape: Ids
+    shapes: tuple[Shape, ...]
+    begin: Ids
+
+    def __len__(self) -> int:
+        return len(self.ranks)
+
+    def shape_of(self, domain: int) -> Shape:
+        """The shape of a domain."""
+        return self.shapes[int(self.shape[domain])]
+
+    @property
+    def doors(self) -> int:
+        """Channels that every domain can serve: its doors, the least over the domains."""
+        return min(len(shape.doors) for shape in self.shapes)
+
+
+def layout_of(cluster: Cluster, group: Group) -> Layout:
+    """The layout of a group of two ranks or more."""
+    topology, router = cluster.topology, cluster.router
+    domain = domain_of(cluster, group.gpus)
+    names, first = np.unique(domain, return_index=True)
+    by_first = np.argsort(first, kind="stable")
+    sorted_ranks = np.argsort(domain, kind="stable")
+    parts = np.split(sorted_ranks, np.cumsum(np.bincount(np.searchsorted(names, domain)))[:-1])
+    ranks = tuple(parts[k] for k in by_first)
+    unit = topology.unit_of(group.gpus[first[by_first]])
+    begin = topology.first_component[unit].astype(np.int64)
+    kinds: dict[tuple[int, bytes], int] = {}
+    shapes: list[Shape] = []
+    which = np.empty(len(ranks), np.int64)
+    for k, members in enumerate(ranks):
+        local = group.gpus[members] - begin[k]
+        key = (router.class_of(int(unit[k])), local.tobytes())
+        if key not in kinds:
+            kinds[key] = len(shapes)
+            shapes.append(_shape(cluster, group.gpus[members], int(begin[k])))
+        which[k] = kinds[key]
+    return Layout(ranks, which, tuple(shapes), begin)
+
+
+def _shape(cluster: Cluster, gpus: Ids, begin: int) -> Shape:
+    nearest = []
+    for gpu in gpus.tolist():
+        near = cluster.router.nearest_nics(gpu)
+        turn = int(cluster.topology.index[gpu])
+        nearest.append(near[turn % len(near)] - begin if near else -1)
+    return Shape(
+        orders=tuple(local_orders(cluster, gpus)),
+        doors=_doors(cluster, gpus, begin),
+        nearest=tuple(nearest),
+    )
+
+
+def _doors(cluster: Cluster, gpus: Ids, begin: int) -> tuple[tuple[int, int], ...]:
+    """One door for each compute NIC that is nearest to a GPU.
+
+    GPUs that share their NICs take turns, so that as many GPUs as possible have one.
+    """
+    taken: dict[int, list[int]] = {}
+    for position, gpu in enumerate(gpus.tolist()):
+        for nic in cluster.router.nearest_nics(gpu):
+            taken.setdefault(nic, []).append(position)
+    topology = cluster.topology
+    doors: list[tuple[int, int]] = []
+    used: dict[int, int] = {}
+    for nic in sorted(taken, key=lambda n: (int(topology.node[n]), int(topology.rail[n]))):
+        position = min(taken[nic], key=lambda r: (used.get(r, 0), r))
+        used[position] = used.get(position, 0) + 1
+        doors.append((position, nic - begin))
+    return tuple(doors)
