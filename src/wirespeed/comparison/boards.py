@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import msgspec
@@ -62,18 +63,14 @@ def _designs() -> tuple[NodeDesign, ...]:
     return tuple(preset(name) for name in preset_names())
 
 
-def _family(model: Gpu) -> tuple[str, str, int, bool]:
-    """What parts of one chip on one kind of board share, whatever their memory."""
-    on_board = "sxm" in model.key or not model.nvlink_bridge
-    return (model.architecture, model.key.split("-")[0], model.nvlink_links, on_board)
+def _family(model: Gpu) -> str:
+    """What parts that differ in memory only share: v100-sxm2, a100-pcie."""
+    return re.sub(r"-\d+gb$", "", model.key)
 
 
 def _carries(design: NodeDesign, model: Gpu, facts: BoardFacts) -> bool:
     own = gpu(design.gpu)
-    alike = own.key == model.key or (
-        _family(own) == _family(model) and own.pcie_lanes == model.pcie_lanes
-    )
-    return alike and design.gpus >= facts.gpus_per_node
+    return _family(own) == _family(model) and design.gpus >= facts.gpus_per_node
 
 
 def _distance(design: NodeDesign, model: Gpu, facts: BoardFacts) -> tuple[float, ...]:
@@ -93,18 +90,24 @@ def _distance(design: NodeDesign, model: Gpu, facts: BoardFacts) -> tuple[float,
         design.gpus != facts.gpus_per_node if whole else design.gpus != usual,
         facts.network is not None and design.network.kind != facts.network,
         facts.network is None and design.network.kind in ("efa", "tcpx"),
+        not design.network.rdma,
         facts.nics is not None and nics != facts.nics,
         facts.nic_gbps is not None and rate != facts.nic_gbps,
         design.name.startswith(_CLOUDS),
         gpu(design.gpu).key != model.key,
-        not design.network.rdma,
         nics < design.gpus,
     )
 
 
 def _stand_in(model: Gpu, facts: BoardFacts) -> NodeDesign:
     """A PCIe node for a card that no preset carries."""
-    plain = [d for d in _designs() if d.nvlink.style == "none" and d.gpus >= facts.gpus_per_node]
+    plain = [
+        design
+        for design in _designs()
+        if design.nvlink.style == "none"
+        and design.gpus >= max(2, facts.gpus_per_node)
+        and not design.name.startswith(_CLOUDS)
+    ]
     if model.xgmi or model.c2c or (model.nvlink_links and not model.nvlink_bridge):
         plain = []
     if not plain:
@@ -129,13 +132,16 @@ def _adapted(design: NodeDesign, facts: BoardFacts) -> NodeDesign:
     kind = facts.network
     if kind is not None and kind != design.network.kind:
         network = msgspec.structs.replace(design.network, kind=kind, generation="", rdma=True)
-        design = msgspec.structs.replace(design, network=network)
+        # Under another name: the reference fabric of the platform is not this machine's.
+        design = msgspec.structs.replace(design, network=network, name=f"{design.name} on {kind}")
     compute = [group for group in design.nics if group.role == "compute"]
     count = sum(group.count for group in compute)
     rate = compute[0].rate_Gbps if compute else 0.0
     wanted, speed = facts.nics or count, facts.nic_gbps or rate
     if facts.nodes > 1 and wanted and (wanted, speed) != (count, rate):
         design = _with_nics(design, wanted, speed or 100.0, facts.gpus_per_node)
+        name = f"{design.name} with {wanted} x {speed:g}G"
+        design = msgspec.structs.replace(design, name=name)
     return design
 
 

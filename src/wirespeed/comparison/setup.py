@@ -6,6 +6,7 @@ nothing of a record's name, source, date or judgement can reach a forecast.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -26,13 +27,18 @@ from wirespeed.errors import Infeasible
 from wirespeed.readers.records import Inputs
 from wirespeed.topology.assemble import FabricDesign
 from wirespeed.topology.cluster import Cluster, Group, build_cluster
-from wirespeed.topology.fabrics.generic import RAIL_OPTIMISED
+from wirespeed.topology.fabrics.named import default_fabric
 from wirespeed.topology.machine import Machine
 from wirespeed.topology.machines import machine_of
 from wirespeed.topology.node_design import NodeDesign
 from wirespeed.topology.software import DEFAULT_VERSION, Abilities, Notice, Software
 
 _OFF = ("", "0", "default", "none")
+
+_STEERS_THE_HOST = re.compile(
+    r"NCCL_(IGNORE_CPU_AFFINITY|WORK_FIFO_DEPTH|NET|DEBUG\w*|SOCKET_\w+|IB_(GID_INDEX|TC|SL))"
+)
+"""Settings of the library that change no route, choice or count that is modelled."""
 
 
 class Wiring(msgspec.Struct, frozen=True):
@@ -79,8 +85,13 @@ class Workshop:
             machine = machine_of(wiring.design)
             fabric = _fabric(machine, wiring) if wiring.across else None
             self._built[wiring] = build_cluster(machine, nodes=wiring.nodes, fabric=fabric)
-        base = self._built[wiring]
-        machine = replace(base.machine, abilities=setup.abilities, peer_to_peer=setup.peer_to_peer)
+        base, kind = self._built[wiring], wiring.design.network.kind
+        machine = replace(
+            base.machine,
+            abilities=setup.abilities,
+            peer_to_peer=setup.peer_to_peer,
+            network="ethernet" if kind == "none" else kind,
+        )
         return replace(base, machine=machine, software=setup.software, abilities=setup.abilities)
 
     def group(self, setup: Setup, cluster: Cluster) -> Group:
@@ -136,6 +147,20 @@ def setup_of(inputs: Inputs) -> Setup:
         beyond=beyond,
         notes=tuple(notes),
     )
+
+
+def setting_of(inputs: Inputs) -> Inputs:
+    """The inputs with what no forecast reads left out: equal ones are runs of one setting."""
+    env = tuple(
+        (name, value)
+        for name, value in inputs.env
+        if re.match("[NR]CCL_", name) and not _STEERS_THE_HOST.fullmatch(name)
+    )
+    network = network_words(inputs.cluster.fabric or "")
+    if _uses_sockets(dict(inputs.env)):
+        network = replace(network, sockets=True)
+    cluster = msgspec.structs.replace(inputs.cluster, fabric=str(network))
+    return msgspec.structs.replace(inputs, cluster=cluster, env=env)
 
 
 def _operation(name: str) -> Operation:
@@ -217,13 +242,22 @@ def _abilities(
     inputs: Inputs, design: NodeDesign, software: Software, sockets: bool, sharp: bool | None
 ) -> Abilities:
     env = software.env
-    sockets = sockets or env.get("NCCL_NET", "").lower() == "socket"
-    sockets = sockets or env.get("NCCL_IB_DISABLE", "0") not in _OFF
+    sockets = sockets or _uses_sockets(env)
     stated = (inputs.cluster.gdr or "").strip().lower()
-    gdr = design.gdr if stated not in ("yes", "no") else stated == "yes"
+    # TCPX has a direct way of its own, which sources do not call GPUDirect RDMA.
+    open_ = stated not in ("yes", "no") or design.network.kind == "tcpx"
+    gdr = design.gdr if open_ else stated == "yes"
     pxn = env.get("NCCL_PXN_DISABLE", "0") in _OFF
     return Abilities(gdr=gdr and not sockets, sharp=bool(sharp), pxn=pxn, socket=sockets)
 
 
+def _uses_sockets(env: Mapping[str, str]) -> bool:
+    """Whether the environment turns RDMA off."""
+    return env.get("NCCL_NET", "").lower() == "socket" or (
+        env.get("NCCL_IB_DISABLE", "0").lower() not in _OFF
+    )
+
+
 def _fabric(machine: Machine, wiring: Wiring) -> tuple[str, FabricDesign]:
-    return RAIL_OPTIMISED.name, RAIL_OPTIMISED
+    kind = wiring.design.network.kind
+    return default_fabric(machine.platform, wiring.nodes, "" if kind == "none" else kind)

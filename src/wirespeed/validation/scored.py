@@ -12,7 +12,7 @@ from wirespeed.collectives.operation import COPIES
 from wirespeed.collectives.result import ForecastRow
 from wirespeed.comparison.classes import Platform, generation_name, platform_of, size_class
 from wirespeed.comparison.measured import Compared, compare, forecast_size, sizes_of
-from wirespeed.comparison.setup import Setup, Workshop, setup_of
+from wirespeed.comparison.setup import Setup, Workshop, setting_of, setup_of
 from wirespeed.errors import WirespeedError
 from wirespeed.readers.records import Inputs, Record, RecordRow
 from wirespeed.topology.software import Notice
@@ -100,7 +100,7 @@ class Scorer:
         self, inputs: Inputs, setup: Setup, sizes: list[int], *, in_place: bool
     ) -> dict[int, ForecastRow]:
         """The forecast of these sizes; what is known of equal inputs is not done again."""
-        key = msgspec.structs.replace(inputs, in_place=in_place)
+        key = msgspec.structs.replace(setting_of(inputs), in_place=in_place)
         known = self._tables.setdefault(key, {})
         missing = [size for size in sizes if size not in known]
         if missing:
@@ -143,5 +143,5 @@ def only_best_runs(rows: Sequence[ScoredRow]) -> list[ScoredRow]:
 
 
 def _setting(row: ScoredRow) -> tuple[object, ...]:
-    inputs = msgspec.structs.replace(row.record.inputs, in_place=row.in_place)
-    return (row.record.source, inputs, row.compared.size)
+    setting = msgspec.structs.replace(setting_of(row.record.inputs), in_place=row.in_place)
+    return (row.record.source, setting, row.compared.size)
