@@ -10,6 +10,7 @@ import re
 from wirespeed.errors import UsageError
 
 GB = 1e9
+MIB = 2**20
 GIB = 2**30
 US = 1e-6
 NS = 1e-9

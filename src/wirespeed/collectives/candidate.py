@@ -12,11 +12,15 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One algorithm under one protocol: time = latency + size * per_byte.
+    """One algorithm under one protocol.
+
+    time = latency + size * per_byte + fill * size / (size + knee): the last term is the filling of
+    the pipeline, which grows with the pieces that data is cut into until they have full size.
 
     Attributes:
         latency: [s] of the call and all its steps.
         per_byte: [s/B] on the bottleneck, protocol and transport overhead included.
+        fill: [s] most that filling the pipeline adds; `knee` [B] where half of it is there.
         bottleneck: the resource that sets `per_byte`; -1 for none.
         payload: bytes of payload that cross the bottleneck for each byte of the operation.
     """
@@ -28,11 +32,9 @@ class Candidate:
     per_byte: float
     bottleneck: int
     payload: float
+    fill: float = 0.0
+    knee: float = 1.0
 
     def time(self, sizes: Floats) -> Floats:
         """[s] for sizes [B]."""
-        return self.latency + sizes * self.per_byte
-
-    def planned(self, sizes: Floats) -> Floats:
-        """[s] that the library expects, by which it chooses."""
-        return self.time(sizes)
+        return self.latency + sizes * self.per_byte + self.fill * sizes / (sizes + self.knee)

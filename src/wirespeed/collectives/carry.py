@@ -11,11 +11,12 @@ import numpy.typing as npt
 from wirespeed.catalog import Parameters, generation_of, gpu, parameters
 from wirespeed.collectives.doors import Routed, doors_of, unconnected
 from wirespeed.collectives.peers import Leg, domain_of, nic_leg, peer_leg
-from wirespeed.collectives.schedule import Transfers
+from wirespeed.collectives.schedule import Spokes, Transfers
+from wirespeed.collectives.spokes import spoke_loads
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import LinkKind
 from wirespeed.topology.router import Way
-from wirespeed.units import US
+from wirespeed.units import MIB, US
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -85,13 +86,50 @@ class Carrier:
             self._across(total, far, source, target, transfers)
         return total
 
+    def carry_spokes(self, spokes: Spokes) -> Carried:
+        """What goes to and from switches that add up and multicast."""
+        inner, outer = spoke_loads(self.cluster.topology, self.group, spokes)
+        share = self._transport("share")
+        wire = inner / self._of_gpu("nvls_share") + outer / share
+        return Carried(inner + outer, wire, np.zeros(0), np.zeros(0, np.int64))
+
     def call(self, protocol: Protocol) -> float:
         """What a call costs besides its steps [s]."""
-        return self._latency("call", protocol)
+        return self.parameters.numbers("call.process.us")[_ORDER.index(protocol)] * US
 
-    def steps(self, protocol: Protocol) -> Floats:
-        """[media] what a step costs besides bytes and links [s]."""
-        return np.array([self._latency(medium.name.lower(), protocol) for medium in Medium])
+    def waiting(self, steps: Floats, switched: Floats, protocol: Protocol) -> float:
+        """What so many steps wait [s], beside bytes and links.
+
+        `steps` [media] between GPUs; `switched` steps through NVSwitches and the fabric's switches.
+        """
+        key = f"step_{protocol.value.lower()}"
+        each = np.array(
+            [
+                self._of_gpu(key),
+                self.parameters.number(f"transport.pcie.{key}"),
+                self._transport(key) if steps[Medium.NETWORK] else 0.0,
+            ]
+        )
+        inner = self._of_gpu("nvls_step") if switched[0] else 0.0
+        outer = self.parameters.number("transport.sharp.step") if switched[1] else 0.0
+        return float(steps @ each + switched @ np.array([inner, outer])) * US
+
+    def filling(self, steps: Floats, switched: Floats) -> tuple[float, float]:
+        """What filling the pipeline adds at most [s], and the size [B] where half is reached."""
+        inner = steps[Medium.NVLINK] * self._of_gpu("fill")
+        if switched[0]:
+            inner += self._of_gpu("nvls_fill") * len(self.group)
+        network = self._transport("fill") * steps[Medium.NETWORK] if steps[Medium.NETWORK] else 0.0
+        return (inner + network) * US, self._of_gpu("piece") * MIB * len(self.group)
+
+    def _of_gpu(self, key: str) -> float:
+        row = gpu(self.cluster.machine.gpu)
+        generation = generation_of(row.architecture, row.cc)
+        return self.parameters.get(f"generation.{generation}.{key}", f"generation.other.{key}")
+
+    def _transport(self, key: str) -> float:
+        network = "socket" if self.cluster.abilities.socket else self.cluster.machine.network
+        return self.parameters.get(f"transport.{network}.{key}", f"transport.infiniband.{key}")
 
     def _inside(self, total: Carried, near: Ids, source: Ids, target: Ids, share: Floats) -> None:
         router = self.cluster.router
@@ -140,9 +178,8 @@ class Carrier:
         owner = paths.owner()
         size = cluster.topology.resources
         payload = np.bincount(paths.resource, share[owner] * paths.share, minlength=size)
-        network = "socket" if cluster.abilities.socket else cluster.machine.network
         total.payload[:] += payload
-        total.wire[:] += payload / self.parameters.number(f"transport.{network}.share")
+        total.wire[:] += payload / self._transport("share")
         wires = paths.share * cluster.topology.latency[paths.resource]
         total.latency[far] += np.bincount(owner, wires, minlength=len(far))
 
@@ -186,10 +223,6 @@ class Carrier:
         factor[LinkKind.PCIE] = 1 / pcie
         factor[[LinkKind.NVLINK, LinkKind.XGMI]] = 1 / nvlink_share(self.cluster)
         return factor
-
-    def _latency(self, name: str, protocol: Protocol) -> float:
-        steps = self.parameters.numbers(f"latency.{name}.us")
-        return steps[_ORDER.index(protocol)] * US
 
 
 _MEDIUM = {

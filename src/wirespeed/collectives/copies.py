@@ -42,7 +42,7 @@ def copy_candidate(collective: Collective, cluster: Cluster, group: Group) -> Ca
     if leg is Leg.HOST and len(ways) > 1:
         staged = parameters().number("transport.host.copy_pair") * GB
         per_byte = max(per_byte, len(ways) / staged)
-    latency = parameters().numbers("latency.copy.us")[-1] * US
+    latency = parameters().number("call.copy.us") * US
     return Candidate("Copy", "", 1, latency, per_byte, worst, payload)
 
 

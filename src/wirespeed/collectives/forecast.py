@@ -39,9 +39,8 @@ def curve(collective: Collective, cluster: Cluster, group: Group, sizes: Sequenc
     """The time [s] of each size [B]; Infeasible where GPUs have no way to each other."""
     amounts = np.asarray(sizes, np.float64)
     options = candidates(collective, cluster, group)
-    planned = np.array([option.planned(amounts) for option in options])
-    choice = planned.argmin(axis=0)
     times = np.array([option.time(amounts) for option in options])
+    choice = times.argmin(axis=0)
     return Curve(amounts, times[choice, np.arange(len(amounts))], choice, options)
 
 

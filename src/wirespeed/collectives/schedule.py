@@ -33,10 +33,30 @@ class Transfers:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Spokes:
+    """[s] what ranks exchange with a switch that adds up and multicasts, not with each other.
+
+    Attributes:
+        rank: who; `nic` [s] the NIC to the fabric's switches, -1 for the NVSwitches.
+        out, into: bytes to and from the switch as a share of the collective's.
+    """
+
+    rank: Ids
+    nic: Ids
+    out: Shares
+    into: Shares
+
+    def __len__(self) -> int:
+        return len(self.rank)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Phase:
     """Transfers that are sent `repeat` times, one after the other.
 
     Attributes:
+        spokes: what goes to and from switches at the same time; `spoke_waits` counts the steps
+            through NVSwitches and through the fabric's switches that data meets one after another.
         waits: [t] how often data on its longest way through the phase meets each transfer; their
             latencies, so weighted, add up. None: the transfers do not wait for each other, and the
             slowest counts `repeat` times.
@@ -47,6 +67,8 @@ class Phase:
     repeat: int = 1
     waits: Shares | None = None
     reduce: bool = False
+    spokes: Spokes | None = None
+    spoke_waits: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,3 +100,9 @@ def transfers(
         filled(nic_out, np.int64),
         filled(nic_in, np.int64),
     )
+
+
+def nothing() -> Transfers:
+    """No transfers."""
+    none = np.empty(0, np.int64)
+    return Transfers(none, none, np.empty(0, np.float64), none, none)

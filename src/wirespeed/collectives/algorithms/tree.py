@@ -23,7 +23,7 @@ def tree_schedule(layout: Layout) -> Schedule:
     channels = max(1, layout.doors)
     hops = [_chains(layout, channel, channels) for channel in range(channels)]
     if len(layout) > 1:
-        hops += [_between(layout, channel, channels) for channel in range(channels)]
+        hops += [between_domains(layout, channel, channels) for channel in range(channels)]
     every = concatenate(hops)
     inside = max(len(ranks) for ranks in layout.ranks) - 1
     across = 2 * depth(len(layout))
@@ -92,7 +92,7 @@ def _chains(layout: Layout, channel: int, channels: int) -> Transfers:
     return transfers(np.append(down, up), np.append(up, down), 1 / channels)
 
 
-def _between(layout: Layout, channel: int, channels: int) -> Transfers:
+def between_domains(layout: Layout, channel: int, channels: int) -> Transfers:
     """Up and down both trees over the domains, by the channel's NIC of each."""
     heads, nics = door_of_each(layout, channel)
     hops = []

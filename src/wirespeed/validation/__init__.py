@@ -1,0 +1,1 @@
+"""Forecasts held against published measurements: error tables, folds, bands, baselines."""
