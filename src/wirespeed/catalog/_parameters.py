@@ -43,7 +43,7 @@ class Parameters(msgspec.Struct, frozen=True):
         return value
 
     def get(self, *keys: str) -> float:
-        """The value of the first of these keys that there is: a generation's own, or a common one."""
+        """The value of the first of these keys that is there."""
         return self.number(next((key for key in keys if key in self.table), keys[-1]))
 
     def _of(self, key: str) -> Parameter:

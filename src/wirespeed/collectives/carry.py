@@ -122,7 +122,7 @@ class Carrier:
         owner = paths.owner()
         size = cluster.topology.resources
         load = np.bincount(paths.resource, share[owner] * paths.share, minlength=size)
-        moved.add(Term.NETWORK, load)
+        moved.add(Term.NETWORK, load.astype(np.float64))
         wires = paths.share * cluster.topology.latency[paths.resource]
         moved.latency[far] += np.bincount(owner, wires, minlength=len(far))
 

@@ -110,12 +110,12 @@ def _worst(loads: Loads, capacity: Floats) -> tuple[npt.NDArray[np.int64], Float
     with np.errstate(divide="ignore", invalid="ignore"):
         busy = {t: np.where(load > 0, load / capacity, 0.0) for t, load in loads.items()}
     total = sum(busy.values(), np.zeros(len(capacity)))
-    several = sum(
-        ((b > 0).astype(np.int8) for b in busy.values()), np.zeros(len(capacity), np.int8)
-    )
+    kinds = np.zeros(len(capacity), np.int8)
+    for b in busy.values():
+        kinds += b > 0
     # Of resources with one kind of traffic only the busiest of that kind can be it.
-    rows = [int(np.where(several == 1, b, -1.0).argmax()) for b in busy.values()]
-    mixed = np.flatnonzero((several > 1) & (total * _MOST_OVERHEAD >= total.max(initial=0.0)))
+    rows = [int(np.where(kinds == 1, b, -1.0).argmax()) for b in busy.values()]
+    mixed = np.flatnonzero((kinds > 1) & (total * _MOST_OVERHEAD >= total.max(initial=0.0)))
     if len(mixed):
         table = np.stack([b[mixed] for b in busy.values()], axis=1)
         _, first = np.unique(table, axis=0, return_index=True)
