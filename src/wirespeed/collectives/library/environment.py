@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from wirespeed.collectives.carry import Protocol
 from wirespeed.collectives.library.names import Algorithm
 from wirespeed.collectives.library.selection import select_algorithms, select_protocols
 from wirespeed.collectives.operation import Operation
+from wirespeed.collectives.protocol import Protocol
 from wirespeed.topology.kinds import PathType
 from wirespeed.topology.software import Notice, Software
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from wirespeed.collectives.carry import Protocol
 from wirespeed.collectives.library.names import CHOSEN, Algorithm
 from wirespeed.collectives.operation import Operation
+from wirespeed.collectives.protocol import Protocol
 
 Name = TypeVar("Name", Algorithm, Protocol)
 Selection = Mapping[Operation, frozenset[Name]]

@@ -12,11 +12,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.collectives.carry import Protocol
 from wirespeed.collectives.library.constants import Constants
 from wirespeed.collectives.library.graph_summary import Graphs, GraphSummary, Team
 from wirespeed.collectives.library.names import COLLNET, GATHERS, MULTICAST, ROOTED, Algorithm
 from wirespeed.collectives.operation import Operation
+from wirespeed.collectives.protocol import Protocol
 from wirespeed.topology.kinds import PathType
 from wirespeed.units import US
 
