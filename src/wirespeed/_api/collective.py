@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from wirespeed._api.clusters import cluster
 from wirespeed._api.inputs import inputs_of, with_inputs
+from wirespeed._api.sources import Source
 from wirespeed.collectives.bounds import bounds_of
 from wirespeed.collectives.forecast import Curve, forecast
 from wirespeed.collectives.forecast import curve as curve_of
@@ -18,11 +19,10 @@ from wirespeed.collectives.operation import Collective, parse_operation
 from wirespeed.collectives.result import CollectiveForecast
 from wirespeed.errors import UsageError
 from wirespeed.topology.cluster import Cluster, Group, everyone
-from wirespeed.topology.machine import Machine
 from wirespeed.topology.ranks import parse_ranks
 from wirespeed.units import parse_size, parse_sizes
 
-On = str | Machine | Cluster
+On = Source | Cluster
 Sizes = str | int | Sequence[int]
 Ranks = str | Sequence[int] | Group | None
 

@@ -28,13 +28,15 @@ Floats = npt.NDArray[np.float64]
 class Curve:
     """Time over sizes for one operation on one group.
 
-    `options` are the ways that the library has; `choice` [sizes] says which one it takes.
+    `options` are the ways that the library has; `planned` [options, sizes] is what it expects each
+    to take [s], by which it chooses; `choice` [sizes] says which one it takes.
     """
 
     sizes: Floats
     time: Floats
     choice: npt.NDArray[np.int64]
     options: tuple[Candidate, ...]
+    planned: Floats
 
 
 def curve(collective: Collective, cluster: Cluster, group: Group, sizes: Sequence[int]) -> Curve:
@@ -42,8 +44,9 @@ def curve(collective: Collective, cluster: Cluster, group: Group, sizes: Sequenc
     amounts = np.asarray(sizes, np.float64)
     options = candidates(collective, cluster, group)
     times = np.array([option.time(amounts) for option in options])
-    choice = times.argmin(axis=0)
-    return Curve(amounts, times[choice, np.arange(len(amounts))], choice, options)
+    planned = times
+    choice = planned.argmin(axis=0)
+    return Curve(amounts, times[choice, np.arange(len(amounts))], choice, options, planned)
 
 
 def forecast(
@@ -78,7 +81,7 @@ def forecast(
         clusters=(cluster_row(cluster, members),),
         rows=tuple(rows),
         bottlenecks=bottleneck_rows(cluster, line.options, line.choice),
-        options=option_rows(cluster, line.sizes, line.options, line.choice) if explain else (),
+        options=option_rows(rows, line.options, line.planned, line.choice) if explain else (),
     )
 
 

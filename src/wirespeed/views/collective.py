@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from wirespeed.collectives.result import CollectiveForecast, ForecastRow, Option
 from wirespeed.units import format_size
-from wirespeed.views.document import Block, Column, Document, Facts, Heading, Sentence, Table
+from wirespeed.views.document import Block, Column, Document, Facts, Heading, Items, Sentence, Table
 from wirespeed.views.drop import drop
 from wirespeed.views.reason import Pace, reason
 from wirespeed.views.words import counted, number, percent
@@ -34,8 +34,9 @@ def _blocks(forecast: CollectiveForecast) -> Iterator[Block]:
             yield from _explained(options)
     if len(tables) > 1:
         yield from drop(tables, forecast.clusters)
-    for warning in forecast.warnings:
-        yield Sentence(warning.text, "warning")
+    if forecast.warnings:
+        yield Heading("Notes")
+        yield Items(tuple(warning.text for warning in forecast.warnings))
 
 
 def _by_cluster(rows: Sequence[ForecastRow]) -> list[list[ForecastRow]]:

@@ -12,12 +12,10 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from wirespeed.views.document import Block, Document, Facts, Heading, Sentence, Table
+from wirespeed.views.document import Block, Document, Facts, Heading, Items, Sentence, Table
 
 PROSE_WIDTH = 100
 _UNLIMITED = 10_000
-_MARKS = {"note": "", "warning": "note: ", "oddity": "! "}
-_STYLES = {"note": "", "warning": "yellow", "oddity": "bold red"}
 
 
 def write(document: Document, file: TextIO) -> None:
@@ -53,8 +51,11 @@ def _lines(block: Block, prose: int) -> Iterator[Text | RichTable]:
         case Heading():
             yield Text(block.text, "bold")
         case Sentence():
-            text = _MARKS[block.kind] + block.text
-            yield Text(textwrap.fill(text, prose, break_long_words=False), _STYLES[block.kind])
+            yield Text("\n".join(_wrapped(block.text, prose)))
+        case Items():
+            for item in block.texts:
+                lines = "\n  ".join(_wrapped(item, prose - 2))
+                yield Text(f"{'!' if block.odd else '-'} {lines}", "red" if block.odd else "")
         case Facts():
             yield from _facts(block, prose)
         case Table():
@@ -65,8 +66,13 @@ def _facts(block: Facts, prose: int) -> Iterator[Text]:
     """Names in a column of their own; long texts go on below their first line."""
     width = max(len(name) for name, _ in block.rows) + 2
     for name, text in block.rows:
-        lines = textwrap.wrap(text, prose - width, break_long_words=False)
-        yield Text.assemble((name.ljust(width), "bold"), f"\n{' ' * width}".join(lines))
+        lines = f"\n{' ' * width}".join(_wrapped(text, prose - width))
+        yield Text.assemble((name.ljust(width), "bold"), lines)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Lines of at most that width, names with hyphens kept whole."""
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def _table(block: Table) -> RichTable:

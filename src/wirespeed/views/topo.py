@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wirespeed.topology.report import GpuRow, NicRow, PairRow, TopoReport
-from wirespeed.views.document import Block, Column, Document, Facts, Heading, Sentence, Table
+from wirespeed.topology.software import Notice
+from wirespeed.views.document import Block, Column, Document, Facts, Heading, Items, Sentence, Table
 from wirespeed.views.words import LINKS, WAYS, counted, rate, tally
 
 _MATRIX_LIMIT = 16
@@ -35,17 +36,14 @@ def _blocks(report: TopoReport) -> Iterator[Block]:
             yield Sentence(f"Not for compute (storage, front end): {names}.")
     if report.oddities:
         yield Heading("Oddities")
-    for oddity in report.oddities:
-        place = f"{oddity.where}: " if oddity.where else ""
-        yield Sentence(place + oddity.text, "oddity")
-    for warning in report.warnings:
-        yield Sentence(warning.text, "warning")
-    if report.basis.alternatives:
-        alike = ", ".join(report.basis.alternatives)
-        yield Sentence(
-            f"taken for {report.basis.preset}; {alike} would look the same: --gpu settles it",
-            "warning",
-        )
+        yield Items(tuple(_placed(oddity) for oddity in report.oddities), odd=True)
+    if report.warnings:
+        yield Heading("Notes")
+        yield Items(tuple(warning.text for warning in report.warnings))
+
+
+def _placed(notice: Notice) -> str:
+    return f"{notice.where}: {notice.text}" if notice.where else notice.text
 
 
 def _headline(report: TopoReport) -> str:
@@ -69,10 +67,8 @@ def _facts(report: TopoReport) -> Iterator[tuple[str, str]]:
         yield "NVLink domain", f"{report.nvlink_domain} GPUs"
     if report.cpus:
         yield "CPUs", _cpus(report)
-    if report.pcie_switches:
-        yield "PCIe", f"{counted(len(report.pcie_switches), 'switch')}; {_pcie(report)}"
-    elif pcie := _pcie(report):
-        yield "PCIe", f"no switches; {pcie}"
+    if pcie := _pcie(report):
+        yield "PCIe", pcie
     if report.nics:
         yield "NICs", tally(_nic(nic) for nic in report.nics)
 
@@ -103,14 +99,16 @@ def _cpus(report: TopoReport) -> str:
 
 
 def _pcie(report: TopoReport) -> str:
-    """What a GPU's slot gives."""
+    """Switches, and what the GPUs' slots give."""
     gpus = {gpu.name for gpu in report.gpus}
     slots = {
         (row.lanes, round(row.bandwidth_GBps, 1))
         for row in report.links
         if row.kind == "pcie" and row.source in gpus
     }
-    return ", ".join(f"GPUs on x{lanes}, {rate(speed)} GB/s" for lanes, speed in sorted(slots))
+    switches = counted(len(report.pcie_switches), "switch") if report.pcie_switches else ""
+    speeds = (f"GPUs on x{lanes}, {rate(speed)} GB/s" for lanes, speed in sorted(slots))
+    return "; ".join(part for part in (switches, *speeds) if part)
 
 
 def _nic(nic: NicRow) -> str:
