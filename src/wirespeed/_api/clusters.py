@@ -13,8 +13,6 @@ from wirespeed.inventory import Resolved
 from wirespeed.topology.assemble import FabricDesign
 from wirespeed.topology.change import Change, ChangeKind, parse_change
 from wirespeed.topology.cluster import Cluster, build_cluster
-from wirespeed.topology.fabrics.named import default_fabric, fabric_named
-from wirespeed.topology.fabrics.table import fabric_from_table
 from wirespeed.topology.machine import Machine
 from wirespeed.topology.software import DEFAULT_VERSION, Software, parse_library
 
@@ -86,9 +84,12 @@ def _software(found: Resolved, library: str | None, env: Mapping[str, str]) -> S
 
 
 def _fabric(machine: Machine, nodes: int, name: str | None) -> tuple[str, FabricDesign] | None:
+    if name is None and nodes <= machine.unit.nodes:
+        return None
+    # Here, since most forecasts are about one machine and are to start fast.
+    from wirespeed.topology.fabrics.named import default_fabric, fabric_named
+
     if name is None:
-        if nodes <= machine.unit.nodes:
-            return None
         return default_fabric(machine.platform, nodes, machine.network)
     file = Path(name)
     if file.suffix == ".toml" or file.is_file():
@@ -105,4 +106,6 @@ def _from_file(file: Path) -> FabricDesign:
         raise InputError("the fabric cannot be read", where=str(file), why=why) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError("this is not TOML", where=str(file), why=str(error)) from error
+    from wirespeed.topology.fabrics.table import fabric_from_table
+
     return fabric_from_table(document.get("fabric", document), str(file))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from wirespeed.errors import UnknownName, UsageError, WirespeedError
 if TYPE_CHECKING:
     from cyclopts import CycloptsError
 
+LINE_WIDTH = 100
 WRONG_USE = 2
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -80,5 +82,18 @@ def _said(error: CycloptsError) -> str:
 
 def _complain(error: WirespeedError) -> int:
     sys.stdout.flush()
-    print(f"wirespeed: {error}", file=sys.stderr)
+    for line in f"wirespeed: {error}".splitlines():
+        indent = " " * (len(line) - len(line.lstrip()))
+        print(_folded(line, indent), file=sys.stderr)
     return WRONG_USE
+
+
+def _folded(line: str, indent: str) -> str:
+    """The line in lines of 100 columns, each under the first; names with hyphens kept whole."""
+    return textwrap.fill(
+        line,
+        LINE_WIDTH,
+        subsequent_indent=indent or "  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -12,8 +12,6 @@ import msgspec
 from wirespeed.catalog import gpu as gpu_row
 from wirespeed.errors import InputError, UnknownName, WirespeedError
 from wirespeed.evidence import Evidence
-from wirespeed.inventory.machine import machine_from
-from wirespeed.readers import read_text
 from wirespeed.topology.change import Change
 from wirespeed.topology.machine import Basis, Machine
 from wirespeed.topology.machines import machine_of
@@ -52,7 +50,7 @@ def resolve(source: str, *, gpu: str | None = None, stdin: Input | None = None) 
     InputError where a file cannot be read.
     """
     if source == "-":
-        return _of_evidence([read_text((stdin or _standard_input)(), file="stdin")], gpu)
+        return _of_evidence([_read((stdin or _standard_input)(), "stdin")], gpu)
     path = Path(source).expanduser()
     if path.is_dir():
         return _of_evidence(_read_directory(path), gpu)
@@ -66,6 +64,9 @@ def _standard_input() -> bytes:
 
 
 def _of_evidence(evidence: list[Evidence], gpu: str | None) -> Resolved:
+    # Here, since a preset needs no reader: a forecast on one is to start fast.
+    from wirespeed.inventory.machine import machine_from
+
     read = machine_from(evidence, gpu=gpu)
     return Resolved(read.machine, nodes=1, evidence=tuple(evidence))
 
@@ -100,7 +101,13 @@ def _read_file(path: Path) -> Evidence:
         raise InputError(
             "the file cannot be opened", where=str(path), why=error.strerror or str(error)
         ) from None
-    return read_text(data, file=path.name)
+    return _read(data, path.name)
+
+
+def _read(data: str | bytes, file: str) -> Evidence:
+    from wirespeed.readers import read_text
+
+    return read_text(data, file=file)
 
 
 def _read_directory(path: Path) -> list[Evidence]:

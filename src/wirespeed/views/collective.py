@@ -75,7 +75,6 @@ def _table(rows: Sequence[ForecastRow], pace: Pace) -> Table:
         Column("bottleneck", right=False),
         Column("of wire"),
         Column("bound", "us"),
-        Column("bound p2p", "us"),
     )
     return Table(columns, tuple(_row(row, pace) for row in rows))
 
@@ -91,7 +90,6 @@ def _row(row: ForecastRow, pace: Pace) -> tuple[str, ...]:
         "latency" if pace.is_latency(row) else row.bottleneck,
         percent(row.wire_share),
         number(row.bound_us),
-        number(row.bound_p2p_us),
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from wirespeed.topology.report import GpuRow, NicRow, PairRow, TopoReport
 from wirespeed.topology.software import Notice
 from wirespeed.views.document import Block, Column, Document, Facts, Heading, Items, Sentence, Table
@@ -19,27 +21,51 @@ def document(report: TopoReport) -> Document:
 
 def _blocks(report: TopoReport) -> Iterator[Block]:
     yield Heading(_headline(report))
-    yield Facts(tuple(_facts(report)))
-    gpus = [gpu.name for gpu in report.gpus]
-    between = [pair for pair in report.pairs if pair.target in set(gpus)]
-    if between:
-        amd = any(row.kind == "xgmi" for row in report.links)
-        yield Heading("Between GPUs")
-        if len(gpus) <= _MATRIX_LIMIT:
-            yield _matrix(gpus, between, amd)
-        yield _summary(between, amd)
-    if report.nics:
-        yield Heading("NICs")
-        yield _affinity(report)
-        if others := [nic for nic in report.nics if nic.rail is None]:
-            names = ", ".join(_short(nic.name) for nic in others)
-            yield Sentence(f"Not for compute (storage, front end): {names}.")
+    nodes = list(dict.fromkeys(_node(gpu.name) for gpu in report.gpus))
+    yield Facts((*_cluster_facts(report, len(nodes)), *_node_facts(_only(report, nodes[0]))))
+    for node in nodes:
+        yield from _node_blocks(_only(report, node), f" of {node}" if len(nodes) > 1 else "")
     if report.oddities:
         yield Heading("Oddities")
         yield Items(tuple(_placed(oddity) for oddity in report.oddities), odd=True)
     if report.warnings:
         yield Heading("Notes")
         yield Items(tuple(warning.text for warning in report.warnings))
+
+
+def _node_blocks(report: TopoReport, where: str) -> Iterator[Block]:
+    """What there is to say of one node."""
+    gpus = [gpu.name for gpu in report.gpus]
+    between = [pair for pair in report.pairs if pair.target in set(gpus)]
+    if between:
+        amd = any(row.kind == "xgmi" for row in report.links)
+        yield Heading(f"Between GPUs{where}")
+        if len(gpus) <= _MATRIX_LIMIT:
+            yield _matrix(gpus, between, amd)
+        yield _summary(between, amd)
+    if report.nics:
+        yield Heading(f"NICs{where}")
+        yield _affinity(report)
+        if others := [_short(nic.name) for nic in report.nics if nic.rail is None]:
+            yield Sentence(f"Not for compute (storage, front end): {', '.join(others)}.")
+
+
+def _only(report: TopoReport, node: str) -> TopoReport:
+    """The report with one node's parts alone; what belongs to its rack stays."""
+
+    def mine(*names: str) -> bool:
+        return all(_node(name) == node or not name.startswith("node") for name in names)
+
+    return msgspec.structs.replace(
+        report,
+        gpus=tuple(part for part in report.gpus if mine(part.name)),
+        cpus=tuple(part for part in report.cpus if mine(part.name)),
+        pcie_switches=tuple(part for part in report.pcie_switches if mine(part.name)),
+        nics=tuple(part for part in report.nics if mine(part.name)),
+        nvswitches=tuple(part for part in report.nvswitches if mine(part.name)),
+        links=tuple(link for link in report.links if mine(link.source, link.target)),
+        pairs=tuple(pair for pair in report.pairs if mine(pair.source, pair.target)),
+    )
 
 
 def _placed(notice: Notice) -> str:
@@ -53,14 +79,16 @@ def _headline(report: TopoReport) -> str:
     return f"{report.name}: {report.total_gpus:,}x {model}{where}"
 
 
-def _facts(report: TopoReport) -> Iterator[tuple[str, str]]:
-    listed = {gpu.name.partition("/")[0] for gpu in report.gpus}
-    if report.nodes > len(listed):
-        equal = f"{counted(report.nodes, 'node')}, equal to the one below"
-        different = f"{counted(report.nodes, 'node')}; one of each kind below"
-        yield "Nodes", equal if len(listed) == 1 else different
+def _cluster_facts(report: TopoReport, listed: int) -> Iterator[tuple[str, str]]:
+    if report.nodes > 1:
+        shown = "all of them below" if listed == report.nodes else "one of each kind below"
+        below = shown if listed > 1 else "equal to the one below"
+        yield "Nodes", f"{report.nodes:,}, {below}"
     if report.fabric:
         yield "Fabric", f"{report.fabric.name}: {report.fabric.description}"
+
+
+def _node_facts(report: TopoReport) -> Iterator[tuple[str, str]]:
     yield "GPUs", tally(gpu.model for gpu in report.gpus)
     yield from _gpu_links(report)
     if report.nvlink_domain > 1:
@@ -75,8 +103,6 @@ def _facts(report: TopoReport) -> Iterator[tuple[str, str]]:
 
 def _gpu_links(report: TopoReport) -> Iterator[tuple[str, str]]:
     """NVLink or xGMI of the first GPU: to what, how many links, how much in all."""
-    if not report.gpus:
-        return
     first = report.gpus[0].name
     for kind in ("nvlink", "xgmi"):
         links = [row for row in report.links if row.source == first and row.kind == kind]
@@ -120,10 +146,8 @@ def _short(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def _named(names: list[str]) -> list[str]:
-    """Names without the node where all are of one."""
-    nodes = {name.partition("/")[0] for name in names}
-    return [_short(name) for name in names] if len(nodes) <= 1 else names
+def _node(name: str) -> str:
+    return name.rpartition("/")[0]
 
 
 def _word(pair: PairRow, amd: bool) -> str:
@@ -133,7 +157,7 @@ def _word(pair: PairRow, amd: bool) -> str:
 
 def _matrix(gpus: list[str], between: list[PairRow], amd: bool) -> Table:
     words = {(pair.source, pair.target): _word(pair, amd) for pair in between}
-    names = _named(gpus)
+    names = [_short(gpu) for gpu in gpus]
     rows = tuple(
         (name, *("X" if a == b else words.get((a, b), "-") for b in gpus))
         for name, a in zip(names, gpus, strict=True)
@@ -173,9 +197,6 @@ def _affinity(report: TopoReport) -> Table:
     """The nearest NICs of every GPU and how it reaches them."""
     pairs = {(pair.source, pair.target): pair for pair in report.pairs}
     nics = {nic.name: nic for nic in report.nics}
-    names = dict(
-        zip((g.name for g in report.gpus), _named([g.name for g in report.gpus]), strict=True)
-    )
     columns = (
         Column("GPU", right=False),
         Column("NUMA"),
@@ -185,13 +206,14 @@ def _affinity(report: TopoReport) -> Table:
         Column("way GB/s"),
         Column("NICs Gb/s"),
     )
-    rows = (_affinity_row(gpu, names[gpu.name], pairs, nics) for gpu in report.gpus)
+    rows = (_affinity_row(gpu, pairs, nics) for gpu in report.gpus)
     return Table(columns, tuple(rows))
 
 
 def _affinity_row(
-    gpu: GpuRow, name: str, pairs: dict[tuple[str, str], PairRow], nics: dict[str, NicRow]
+    gpu: GpuRow, pairs: dict[tuple[str, str], PairRow], nics: dict[str, NicRow]
 ) -> tuple[str, ...]:
+    name = _short(gpu.name)
     numa = "-" if gpu.numa is None else str(gpu.numa)
     near = [pairs[gpu.name, nic] for nic in gpu.nics if (gpu.name, nic) in pairs]
     if not near:
