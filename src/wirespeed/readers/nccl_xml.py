@@ -6,10 +6,12 @@ Facts, in the order of the file; where it holds several hosts, subjects begin wi
 |---|---|
 | `system` | version, library (nccl or rccl), hosts |
 | `cpu0` | numa, affinity, arch, vendor, family, model_id, host_hash |
-| `pci 0000:1b:00.0` | parent, class, link_speed (as written), link_GTps, link_width (as written), lanes, nccl_GBps, vendor, device, subsystem_vendor, subsystem_device |
+| `pci 0000:1b:00.0` | parent, class, link_speed and link_width (as written), link_GTps, lanes, |
+| | nccl_GBps, vendor, device, subsystem_vendor, subsystem_device |
 | `gpu0` | index, bus_id, sm or compute_units, rank, gdr, gcn, c2c_links, c2c_MBps |
 | `gpu0>pci 0000:1c:00.0` | nvlink or xgmi (links), target_class |
-| `nic0` | index, name, parent, dev, speed_Mbps (as written), rate_Gbps, port, latency_us, guid, maxconn, gdr, coll, keep, rail, plane |
+| `nic0` | index, name, parent, dev, speed_Mbps (as written), rate_Gbps, port, latency_us, |
+| | guid, maxconn, gdr, coll, keep, rail, plane |
 | `pci …>pci …` | pcilink |
 
 `link_GTps` is what the hardware does, `nccl_GBps` what NCCL takes it for. A `gpu` without `dev` is
@@ -60,15 +62,12 @@ def read(text: str, file: str) -> Evidence:
     root, remarks = parse(text, file)
     hosts = _hosts(_systems(root))
     reading = _Reading(rccl=_is_rccl(root))
-    for number_, host in enumerate(hosts):
-        prefix = f"node{number_}/" if len(hosts) > 1 else ""
-        _read_host(_Host(reading, prefix, host))
-    if not any(
-        fact.subject.partition("/")[2].startswith("pci")
-        or fact.subject.startswith("pci")
-        or "nic" in fact.subject
-        for fact in reading.facts
-    ):
+    found = False
+    for index, elements in enumerate(hosts):
+        host = _Host(reading, f"node{index}/" if len(hosts) > 1 else "", elements)
+        _read_host(host)
+        found |= any(name.startswith(("pci", "nic")) for name in host.names)
+    if not found:
         raise InputError(
             "there is no device in this topology",
             where=file,
@@ -117,14 +116,12 @@ def _hosts(systems: list[Element]) -> list[list[Element]]:
     """The CPUs (or loose devices) of each host, told apart by system and `host_hash`."""
     hosts: dict[tuple[int, str], list[Element]] = {}
     for at, system in enumerate(systems):
+        key = (at, "")
         for child in system.children:
-            if child.name == "system":
-                children = child.children
-            else:
-                children = [child]
-            for element in children:
-                hash_ = element.attributes.get("host_hash", "") if element.name == "cpu" else ""
-                hosts.setdefault((at, hash_), []).append(element)
+            for element in child.children if child.name == "system" else [child]:
+                if element.name == "cpu":
+                    key = (at, element.attributes.get("host_hash", ""))
+                hosts.setdefault(key, []).append(element)
     return list(hosts.values()) or [[]]
 
 
@@ -230,7 +227,7 @@ def _read_pci(host: _Host, pci: Element, parent: str) -> None:
         return
     host.names.add(name)
     if parent:
-        host.state(name, "parent", parent, pci.line)
+        host.state(name, "parent", host.prefix + parent, pci.line)
     if class_ := pci.attributes.get("class", "").strip().lower():
         host.state(name, "class", class_[:16], pci.line)
     _state_link(host, name, pci)
@@ -320,7 +317,7 @@ def _read_net(host: _Host, net: Element, parent: str, name: str) -> None:
     if label := given.get("name", "").strip():
         host.state(name, "name", label[:255], line)
     if parent:
-        host.state(name, "parent", parent, line)
+        host.state(name, "parent", host.prefix + parent, line)
     if number(given.get("dev", "")) is None:
         host.reading.note("no-dev", "a net without dev: NCCL does not use it", line)
     else:
