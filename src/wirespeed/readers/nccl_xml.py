@@ -182,8 +182,11 @@ def _read_host(host: _Host) -> None:
 def _read_cpu(host: _Host, cpu: Element) -> None:
     numa = number(cpu.attributes.get("numaid", ""))
     name = host.take("cpu", numa)
-    if numa is not None:
-        host.state(name, "numa", numa, cpu.line)
+    if numa is None:
+        fact = Fact(host.prefix + name, "numa", -1, cpu.line, inferred=True)
+    else:
+        fact = Fact(host.prefix + name, "numa", numa, cpu.line)
+    host.reading.facts.append(fact)
     for attribute in ("affinity", "arch", "vendor", "host_hash"):
         if value := cpu.attributes.get(attribute, ""):
             host.state(name, attribute, value[:255], cpu.line)
