@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Remark
-from wirespeed.readers import nvidia_smi_query, topo_matrix, topo_p2p
+from wirespeed.readers import nccl_xml, nvidia_smi_query, topo_matrix, topo_p2p
 from wirespeed.readers._format import Format
 from wirespeed.readers._text import decode
 
@@ -18,6 +18,7 @@ FORMATS: tuple[Format, ...] = (
     topo_matrix.FORMAT,
     topo_p2p.FORMAT,
     nvidia_smi_query.FORMAT,
+    nccl_xml.FORMAT,
 )
 
 

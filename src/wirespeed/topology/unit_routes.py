@@ -37,6 +37,8 @@ class UnitRoutes:
 
     unit: Unit
     capacity: npt.NDArray[np.float64]
+    local_gpus: dict[int, int | None] = field(default_factory=dict)
+    """Of each NIC, the GPU whose own NCCL makes it; kept by `path_types`."""
     _out: dict[int, list[int]] = field(init=False)
     _fabric: dict[tuple[int, int], Route | None] = field(default_factory=dict)
     _indirect: set[tuple[int, int]] = field(default_factory=set)
