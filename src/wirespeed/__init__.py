@@ -1,3 +1,55 @@
-"""wirespeed: how GPUs communicate, how fast they should, and why they do not."""
+"""wirespeed: how GPUs communicate, how fast they should, and why they do not.
 
-__version__ = "0.1.0"
+    import wirespeed as ws
+    print(ws.topo("dgx-h100"))
+    print(ws.collective("all_reduce", ws.cluster("dgx-h100", nodes=16)))
+
+Names are loaded when they are first used: importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from wirespeed._version import __version__
+
+if TYPE_CHECKING:
+    from wirespeed._api.clusters import cluster
+    from wirespeed._api.collective import bound, collective, curve
+    from wirespeed._api.load import load
+    from wirespeed._api.topo import topo
+    from wirespeed.errors import WirespeedError
+
+__all__ = [
+    "WirespeedError",
+    "__version__",
+    "bound",
+    "cluster",
+    "collective",
+    "curve",
+    "load",
+    "topo",
+]
+
+_HOMES = {
+    "WirespeedError": "wirespeed.errors",
+    "bound": "wirespeed._api.collective",
+    "cluster": "wirespeed._api.clusters",
+    "collective": "wirespeed._api.collective",
+    "curve": "wirespeed._api.collective",
+    "load": "wirespeed._api.load",
+    "topo": "wirespeed._api.topo",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -67,9 +67,15 @@ def test_all_parts_are_read():
     )
 
 
-def test_a_fabric_may_be_a_table_which_its_own_reader_checks():
-    spec = read_cluster_toml('[node]\npreset = "dgx-h100"\n[fabric]\nkind = "fat-tree"\nradix = 64')
-    assert spec.fabric == {"kind": "fat-tree", "radix": 64}
+def test_a_fabric_may_be_a_table_whose_errors_stand_beside_the_others():
+    text = '[node]\npreset = "dgx-h100"\n[fabric]\nkind = "fat-tree"\nradix = 64'
+    assert read_cluster_toml(text).fabric == {"kind": "fat-tree", "radix": 64}
+    found = problems(f"nodes = 0\n{text}\nradius = 3\noversubscription = -1")
+    assert len(found) == 3
+    assert all(line.startswith("cluster.toml: ") for line in found)
+    assert ["nodes" in found[0], "radius" in found[1], "oversubscription" in found[2]] == [True] * 3
+    (unknown,) = problems('fabric = "fat-trea"\n[node]\npreset = "dgx-h100"')
+    assert unknown == "cluster.toml: fabric: there is no fabric 'fat-trea'"
 
 
 def test_fields_override_a_presets_tables_key_by_key_and_lists_whole():
@@ -253,17 +259,18 @@ def designs(draw: st.DrawFn) -> NodeDesign:
     )
 
 
-PLAIN = st.one_of(st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(-1e9, 1e9), WORDS)
-TABLES = st.recursive(
-    st.dictionaries(WORDS, PLAIN, max_size=3),
-    lambda inner: st.dictionaries(WORDS, st.one_of(inner, st.lists(PLAIN, max_size=3)), max_size=3),
-    max_leaves=6,
-)
+FABRICS = [
+    "",
+    "fat-tree",
+    "mine.toml",
+    {"kind": "rail-only"},
+    {"kind": "rail-optimised", "radix": [64, 32], "oversubscription": 2.0},
+]
 SPECS = st.builds(
     ClusterSpec,
     node=designs(),
     nodes=st.integers(1, 1000),
-    fabric=st.one_of(WORDS, TABLES),
+    fabric=st.sampled_from(FABRICS),
     software=st.builds(
         SoftwareSpec,
         library=st.sampled_from(["", "nccl@2.27", "rccl"]),

@@ -42,9 +42,9 @@ class Parameters(msgspec.Struct, frozen=True):
         assert isinstance(value, tuple)
         return value
 
-    def get(self, key: str, otherwise: str) -> float:
-        """The value of `key`, or of `otherwise` where this generation has none of its own."""
-        return self.number(key if key in self.table else otherwise)
+    def get(self, *keys: str) -> float:
+        """The value of the first of these keys that is there."""
+        return self.number(next((key for key in keys if key in self.table), keys[-1]))
 
     def _of(self, key: str) -> Parameter:
         if key not in self.table:

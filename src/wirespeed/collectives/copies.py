@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wirespeed.catalog import parameters
+from wirespeed.catalog import generation_of, gpu, parameters
 from wirespeed.collectives.candidate import Candidate
-from wirespeed.collectives.carry import nvlink_share
 from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.collectives.peers import Leg, peer_leg
 from wirespeed.topology.cluster import Cluster, Group
@@ -62,10 +61,16 @@ def _slowest(
         pcie = number("transport.pcie.copy_share")
     fabric = np.isin(kind, (LinkKind.NVLINK, LinkKind.XGMI, LinkKind.C2C))
     factor = np.where(kind == LinkKind.PCIE, 1 / pcie, 1.0)
-    factor = np.where(fabric, 1 / nvlink_share(cluster, "nvlink_copy_share"), factor)
+    factor = np.where(fabric, 1 / _nvlink_share(cluster), factor)
     payload = np.bincount(paths.resource, paths.share, minlength=topology.resources)
     wire = np.bincount(paths.resource, paths.share * factor, minlength=topology.resources)
     with np.errstate(divide="ignore", invalid="ignore"):
         seconds = np.where(wire > 0, wire / topology.capacity, 0.0)
     worst = int(seconds.argmax())
     return float(seconds[worst]), worst, float(payload[worst])
+
+
+def _nvlink_share(cluster: Cluster) -> float:
+    row = gpu(cluster.machine.gpu)
+    own = f"generation.{generation_of(row.architecture, row.cc)}.nvlink_copy_share"
+    return parameters().get(own, "generation.other.nvlink_copy_share")

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.catalog import parameters
+from wirespeed.catalog import gpu, parameters
 from wirespeed.collectives.bounds import Bounds, bounds_of
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.candidates import candidates
+from wirespeed.collectives.notes import bottleneck_rows, cluster_row, option_rows
 from wirespeed.collectives.operation import Collective, Operation, bus_factor
 from wirespeed.collectives.result import CollectiveForecast, ForecastRow
 from wirespeed.errors import Infeasible
 from wirespeed.topology.address import resource_name
 from wirespeed.topology.cluster import Cluster, Group, everyone
+from wirespeed.topology.result import ParameterSet
 from wirespeed.units import GB, US
 
 Floats = npt.NDArray[np.float64]
@@ -45,9 +47,17 @@ def curve(collective: Collective, cluster: Cluster, group: Group, sizes: Sequenc
 
 
 def forecast(
-    collective: Collective, cluster: Cluster, sizes: Sequence[int], group: Group | None = None
+    collective: Collective,
+    cluster: Cluster,
+    sizes: Sequence[int],
+    group: Group | None = None,
+    *,
+    explain: bool = False,
 ) -> CollectiveForecast:
-    """The table of an operation on a cluster: one row a size [B]; all GPUs unless `group`."""
+    """The table of an operation on a cluster: one row a size [B]; all GPUs unless `group`.
+
+    With `explain`, every way that the library has stands beside the one that it takes.
+    """
     members = group or everyone(cluster)
     _check(collective.operation, cluster, members)
     line = curve(collective, cluster, members, sizes)
@@ -60,13 +70,15 @@ def forecast(
     bounds = bounds_of(collective.operation, cluster, members)
     rows = [_row(collective, cluster, members, line, bounds, k) for k in range(len(line.sizes))]
     return CollectiveForecast(
-        rows=tuple(rows),
-        cluster=cluster.machine.name,
-        fabric=cluster.fabric,
-        software=str(cluster.software),
-        gpu=cluster.machine.gpu,
-        parameters=parameters().digest,
+        parameters=ParameterSet(parameters().digest),
         warnings=cluster.warnings,
+        machine=cluster.machine.name,
+        gpu=gpu(cluster.machine.gpu).name,
+        library=str(cluster.software),
+        clusters=(cluster_row(cluster, members),),
+        rows=tuple(rows),
+        bottlenecks=bottleneck_rows(cluster, line.options, line.choice),
+        options=option_rows(cluster, line.sizes, line.options, line.choice) if explain else (),
     )
 
 

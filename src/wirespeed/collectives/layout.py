@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.collectives.local_order import local_orders
+from wirespeed.collectives.local_order import local_orders, local_walks
 from wirespeed.collectives.peers import domain_of
 from wirespeed.topology.cluster import Cluster, Group
 
@@ -25,12 +25,17 @@ class Shape:
     Attributes:
         orders: rings over all positions, each with the lanes that it may fill.
         doors: (position, NIC as its distance from the unit's first component) by node and rail.
+        node: [positions] the node of each, counted in the unit.
+        nearest: [positions] the NIC that is each one's own, as in `doors`; -1 for none.
+        walks: on a mesh of direct links, a walk for each door that shares no lane with the others:
+            positions, NIC to enter by, NIC to leave by. Empty where there is no such set.
     """
 
     orders: tuple[tuple[Ids, float], ...]
     doors: tuple[tuple[int, int], ...]
+    node: tuple[int, ...]
     nearest: tuple[int, ...]
-    """The NIC that is each position's own, as in `doors`; -1 for none."""
+    walks: tuple[tuple[Ids, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,17 +96,26 @@ def _shape(cluster: Cluster, gpus: Ids, begin: int) -> Shape:
         near = cluster.router.nearest_nics(gpu)
         turn = int(cluster.topology.index[gpu])
         nearest.append(near[turn % len(near)] - begin if near else -1)
+    used: dict[int, int] = {}
+    doors = _doors(cluster, gpus, begin, used)
+    exits = _doors(cluster, gpus, begin, used)
+    first = int(cluster.topology.node[gpus].min())
     return Shape(
         orders=tuple(local_orders(cluster, gpus)),
-        doors=_doors(cluster, gpus, begin),
+        doors=doors,
+        node=tuple((cluster.topology.node[gpus] - first).tolist()),
         nearest=tuple(nearest),
+        walks=tuple(local_walks(cluster, gpus, doors, exits)),
     )
 
 
-def _doors(cluster: Cluster, gpus: Ids, begin: int) -> tuple[tuple[int, int], ...]:
+def _doors(
+    cluster: Cluster, gpus: Ids, begin: int, used: dict[int, int]
+) -> tuple[tuple[int, int], ...]:
     """One door for each compute NIC that is nearest to a GPU.
 
-    GPUs that share their NICs take turns, so that as many GPUs as possible have one.
+    GPUs that share their NICs take turns, so that as many GPUs as possible have one; `used` counts
+    the turns of each position and is carried on.
     """
     taken: dict[int, list[int]] = {}
     for position, gpu in enumerate(gpus.tolist()):
@@ -109,7 +123,6 @@ def _doors(cluster: Cluster, gpus: Ids, begin: int) -> tuple[tuple[int, int], ..
             taken.setdefault(nic, []).append(position)
     topology = cluster.topology
     doors: list[tuple[int, int]] = []
-    used: dict[int, int] = {}
     for nic in sorted(taken, key=lambda n: (int(topology.node[n]), int(topology.rail[n]))):
         position = min(taken[nic], key=lambda r: (used.get(r, 0), r))
         used[position] = used.get(position, 0) + 1

@@ -7,6 +7,8 @@ once each way, and keeps bridged pairs together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -29,6 +31,43 @@ def local_orders(cluster: Cluster, gpus: Ids) -> list[tuple[Ids, float]]:
     if rings:
         return [(np.array(ring, np.int64), float(count)) for ring, count in rings]
     return [(_tree_order(cluster, gpus), 1.0)]
+
+
+def local_walks(
+    cluster: Cluster,
+    gpus: Ids,
+    doors: Sequence[tuple[int, int]],
+    exits: Sequence[tuple[int, int]],
+) -> list[tuple[Ids, int, int]]:
+    """Walks over all positions on a mesh that share no lane: one in by each door, out by each exit.
+
+    Doors and exits are (position, NIC). The network is one more corner of the mesh, with a lane to
+    each door and from each exit: its rings are the walks. Empty where they are not as many.
+    """
+    lanes = _mesh_lanes(cluster, gpus) if len(gpus) > 2 and doors else None
+    if lanes is None or not lanes.any():
+        return []
+    lanes = np.pad(lanes, ((1, 0), (1, 0)))
+    ins, outs = _at(doors), _at(exits)
+    for position, nics in ins.items():
+        lanes[0, 1 + position] = len(nics)
+    for position, nics in outs.items():
+        lanes[1 + position, 0] = len(nics)
+    rings = [ring for ring, count in disjoint_rings(lanes) for _ in range(count)]
+    if len(rings) < len(doors):
+        return []
+    walks = [np.array(ring[1:], np.int64) - 1 for ring in rings]
+    found = [(w, ins[int(w[0])].pop(0), outs[int(w[-1])].pop(0)) for w in walks]
+    order = [nic for _, nic in doors]
+    return sorted(found, key=lambda walk: order.index(walk[1]))
+
+
+def _at(doors: Sequence[tuple[int, int]]) -> dict[int, list[int]]:
+    """The NICs at each position."""
+    found: dict[int, list[int]] = {}
+    for position, nic in doors:
+        found.setdefault(position, []).append(nic)
+    return found
 
 
 def _mesh_lanes(cluster: Cluster, gpus: Ids) -> Ids | None:

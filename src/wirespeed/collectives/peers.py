@@ -74,8 +74,7 @@ def has_pcie_p2p(cluster: Cluster) -> bool:
     """Whether the driver lets these GPUs reach each other's memory over PCIe."""
     if cluster.machine.peer_to_peer is not None:
         return cluster.machine.peer_to_peer
-    row = gpu(cluster.machine.gpu)
-    return not (row.vendor == "NVIDIA" and row.name.startswith(("RTX 30", "RTX 40", "RTX 50")))
+    return gpu(cluster.machine.gpu).pcie_p2p
 
 
 def nic_leg(cluster: Cluster) -> Leg:

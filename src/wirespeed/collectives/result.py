@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
 import msgspec
 
-from wirespeed.topology.software import Notice
+from wirespeed.topology.result import Result
+
+T = TypeVar("T")
 
 
 class ForecastRow(msgspec.Struct, frozen=True):
@@ -34,15 +39,68 @@ class ForecastRow(msgspec.Struct, frozen=True):
     """inside, edge or outside of what was validated."""
 
 
-class CollectiveForecast(msgspec.Struct, frozen=True):
+class Option(msgspec.Struct, frozen=True):
+    """One way to do it at one size: what the library plans with, and what it would take."""
+
+    nodes: int
+    size_bytes: int
+    algorithm: str
+    protocol: str
+    channels: int
+    planned_us: float
+    """By the library's own cost model, which decides."""
+    time_us: float
+    chosen: bool
+
+
+class ClusterRow(msgspec.Struct, frozen=True):
+    """One cluster that rows are about."""
+
+    nodes: int
+    gpus: int
+    nvlink_domains: int
+    """Groups of GPUs that reach each other without the network; 1: nothing leaves NVLink."""
+    fabric: str
+    fabric_description: str
+
+
+class ResourceRow(msgspec.Struct, frozen=True):
+    """What a bottleneck is: a link with its kind, lanes and wire rate, or a component."""
+
+    name: str
+    kind: str
+    lanes: int
+    bandwidth_GBps: float
+
+
+class CollectiveForecast(
+    Result, frozen=True, kw_only=True, tag_field="schema", tag="wirespeed.collective/1"
+):
     """Rows by nodes and size, with what they rest on."""
 
-    rows: tuple[ForecastRow, ...]
-    cluster: str
-    """What the machine is."""
-    fabric: str
-    software: str
+    machine: str
     gpu: str
-    parameters: str
-    """Hash of the parameters that were used."""
-    warnings: tuple[Notice, ...] = ()
+    library: str
+    clusters: tuple[ClusterRow, ...]
+    rows: tuple[ForecastRow, ...]
+    bottlenecks: tuple[ResourceRow, ...]
+    """The resources that the rows name."""
+    options: tuple[Option, ...] = ()
+    """Every way that the library has, where it was asked to explain."""
+
+
+def joined(forecasts: Sequence[CollectiveForecast]) -> CollectiveForecast:
+    """Forecasts of one machine at several node counts as one; what was said twice stands once."""
+    first = forecasts[0]
+    return msgspec.structs.replace(
+        first,
+        warnings=_once(f.warnings for f in forecasts),
+        clusters=_once(f.clusters for f in forecasts),
+        rows=tuple(row for f in forecasts for row in f.rows),
+        bottlenecks=_once(f.bottlenecks for f in forecasts),
+        options=tuple(option for f in forecasts for option in f.options),
+    )
+
+
+def _once(parts: Iterable[tuple[T, ...]]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(item for part in parts for item in part))

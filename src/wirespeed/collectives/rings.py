@@ -43,7 +43,8 @@ def find_rings(layout: Layout) -> Rings:
         weight = np.array([lanes for _, lanes in orders])
         return Rings(order, none, none, weight / weight.sum())
     channels = max(1, layout.doors)
-    walks = [_walks(shape, channels) for shape in layout.shapes]
+    turn = _turn(layout, channels)
+    walks = [_walks(shape, channels, turn) for shape in layout.shapes]
     parts = [_channel(layout, [w[channel] for w in walks]) for channel in range(channels)]
     order, nic_out, nic_in = (np.array(column) for column in zip(*parts, strict=True))
     return Rings(order, nic_out, nic_in, np.full(channels, 1 / channels))
@@ -80,23 +81,45 @@ def _channel(layout: Layout, walks: list[_Walk]) -> tuple[Ids, Ids, Ids]:
     return order, nic_out, nic_in
 
 
-def _walks(shape: Shape, channels: int) -> list[_Walk]:
+def _turn(layout: Layout, channels: int) -> int:
+    """How many doors further a channel leaves than it enters, the same everywhere.
+
+    So each NIC serves one channel in and one out. As few as take every channel to another rank.
+    """
+    spots = [
+        np.array([position for position, _ in shape.doors[:channels]])
+        for shape in layout.shapes
+        if len(shape.node) > 1 and shape.doors
+    ]
+    for turn in range(1, channels):
+        if all((spot != np.roll(spot, -turn)).all() for spot in spots):
+            return turn
+    return 0
+
+
+def _walks(shape: Shape, channels: int, turn: int) -> list[_Walk]:
     """A walk for each channel of a domain."""
     if not shape.doors:
         return [_Walk(shape.orders[0][0], -1, -1)] * channels
-    if len(shape.orders) == 1:
-        return [_door_to_door(shape, channel, channels) for channel in range(channels)]
-    return _along_mesh(shape, channels)
+    if shape.walks:
+        return [_Walk(*walk) for walk in shape.walks[:channels]]
+    if len(shape.orders) > 1:
+        return _along_mesh(shape, channels)
+    return [_door_to_door(shape, c, (c + turn) % channels) for c in range(channels)]
 
 
-def _door_to_door(shape: Shape, channel: int, channels: int) -> _Walk:
-    """A walk where every order is as good: two channels use a pair of doors in opposite order."""
-    partner = channel ^ 1 if (channel ^ 1) < channels else channel
-    (first, enter), (last, leave) = shape.doors[channel], shape.doors[partner]
+def _door_to_door(shape: Shape, enter: int, leave: int) -> _Walk:
+    """A walk from one door to another where every order is as good as any."""
+    (first, nic_in), (last, nic_out) = shape.doors[enter], shape.doors[leave]
     walk = _from(shape.orders[0][0], first)
+    if first == last and len(walk) > 1:
+        # Out by the NIC that it came in by: from another GPU of that node, or by that GPU's own.
+        beside = [int(p) for p in walk[1:] if shape.node[p] == shape.node[first]]
+        last = beside[-1] if beside else int(walk[-1])
+        nic_out = nic_out if beside else shape.nearest[last]
     if first != last:
         walk = np.append(walk[walk != last], last)
-    return _Walk(walk, enter, leave)
+    return _Walk(walk, nic_in, nic_out)
 
 
 def _along_mesh(shape: Shape, channels: int) -> list[_Walk]:

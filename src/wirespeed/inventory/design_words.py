@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from wirespeed.topology.gpu_links import edges_of
 from wirespeed.topology.kinds import SmiWord
 from wirespeed.topology.node_design import NodeDesign, PcieGroup
 
@@ -25,7 +24,7 @@ class DesignWords:
             for kind, numbers in (("gpu", group.gpus), ("nic", group.nics)):
                 self._place.update({f"{kind}{n}": (position, group) for n in numbers})
         links = self.design.nvlink
-        found = edges_of(links, self.design.gpus) if links.style == "mesh" else ()
+        found = links.pairs(self.design.gpus) if links.style == "mesh" else ()
         self._edges = {(a, b): count for a, b, count in found}
 
     def links(self, a: int, b: int) -> int:

@@ -28,6 +28,8 @@ from wirespeed.errors import InputError, Problems, UnknownName, WirespeedError
 from wirespeed.readers._structure import place, structured
 from wirespeed.topology.change import parse_change
 from wirespeed.topology.cluster_spec import ClusterSpec, SoftwareSpec
+from wirespeed.topology.fabrics.named import fabric_named
+from wirespeed.topology.fabrics.table import fabric_from_table
 from wirespeed.topology.node_checks import problems_of
 from wirespeed.topology.node_design import NicGroup, NodeDesign, PcieGroup
 from wirespeed.topology.presets import merged, preset
@@ -60,6 +62,7 @@ def read_cluster_toml(text: str, *, file: str = "cluster.toml") -> ClusterSpec:
         ]
     for key, text, parse in texts:
         problems += _unreadable(parse, text, place(file, key))
+    problems += _fabric_problems(document.get("fabric"), place(file, "fabric"))
     if spec is None or problems:
         raise Problems(file, problems)
     nodes = spec.nodes if "nodes" in document else spec.node.nodes_per_unit
@@ -98,6 +101,17 @@ def _unreadable(parse: Callable[[str], object], text: str, where: str) -> Iterat
         parse(text)
     except WirespeedError as error:
         yield InputError(error.what, where=where, why=error.why, remedy=error.remedy)
+
+
+def _fabric_problems(fabric: object, where: str) -> Iterator[WirespeedError]:
+    if isinstance(fabric, dict):
+        try:
+            fabric_from_table(fabric, where)
+        except Problems as error:
+            yield from error.problems
+    elif isinstance(fabric, str) and fabric and not fabric.endswith(".toml"):
+        # The name of another file is opened by whoever has the directory.
+        yield from _unreadable(fabric_named, fabric, where)
 
 
 def _parsed(text: str, file: str) -> dict[str, Any]:

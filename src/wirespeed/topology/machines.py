@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wirespeed.catalog import gpu
 from wirespeed.topology.machine import Basis, Machine
 from wirespeed.topology.node_builder import unit_of
 from wirespeed.topology.node_design import NodeDesign
@@ -11,18 +12,20 @@ from wirespeed.topology.software import Abilities
 
 def machine_of(design: NodeDesign, *, name: str = "") -> Machine:
     """The machine that a design describes."""
-    rccl = design.gpu.startswith("MI")
-    network = "socket" if not design.network.rdma else design.network.kind
+    rccl = gpu(design.gpu).vendor == "AMD"
+    kind = design.network.kind
+    socket = kind in ("none", "ethernet") and not design.network.rdma
     return Machine(
         name=name or design.name,
         unit=unit_of(design),
         gpu=design.gpu,
         platform=design.name,
         library="rccl" if rccl else "nccl",
-        network="ethernet" if network in ("none", "") else network,
+        network="ethernet" if kind == "none" else kind,
         cpu_vendor=_vendor(design.cpu.model),
+        peer_to_peer=None if design.p2p else False,
         basis=Basis("preset", design.name),
-        abilities=Abilities(gdr=design.gdr, socket=network == "socket"),
+        abilities=Abilities(gdr=design.gdr, socket=socket),
     )
 
 

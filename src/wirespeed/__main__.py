@@ -1,0 +1,7 @@
+"""`python -m wirespeed`: the command line."""
+
+import sys
+
+from wirespeed.cli import main
+
+sys.exit(main())

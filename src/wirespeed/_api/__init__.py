@@ -1,0 +1,1 @@
+"""The public functions: one call from a machine's own words, or a preset's name, to an answer."""

@@ -1,0 +1,68 @@
+"""`wirespeed collective`: the nccl-tests table, forecast."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from wirespeed.cli.options import (
+    OUTPUT,
+    THIS_MACHINE,
+    USUAL_LIBRARY,
+    Json,
+    LibraryOptions,
+    MachineOptions,
+    On,
+)
+
+
+def collective(
+    op: Annotated[str, Parameter(name="OP")],
+    /,
+    *,
+    on: On,
+    sizes: str = "8:16G",
+    machine: MachineOptions = THIS_MACHINE,
+    library: LibraryOptions = USUAL_LIBRARY,
+    explain: Annotated[bool, Parameter(group=OUTPUT)] = False,
+    json: Json = False,
+) -> int:
+    """The nccl-tests table, forecast: time, bandwidth, algorithm, bottleneck, bound.
+
+    Parameters
+    ----------
+    op
+        all_reduce, all_gather, reduce_scatter, broadcast, alltoall, sendrecv, p2p_copy, h2d, d2h.
+    on
+        A preset, a file that the machine wrote, or - for standard input.
+    sizes
+        Message sizes as nccl-tests counts them: 8:16G (doubling, the default), 1M,64M,1G.
+    machine
+        Which machines.
+    library
+        Which library.
+    explain
+        Also what the library chose from, with its own estimate and ours.
+    json
+        JSON in place of tables.
+    """
+    from wirespeed._api.collective import collective as forecast
+    from wirespeed.cli.options import clusters
+    from wirespeed.cli.output import show
+    from wirespeed.collectives.result import joined
+
+    found = [
+        forecast(
+            op,
+            cluster,
+            sizes=sizes,
+            ranks=library.ranks,
+            algo=library.algo,
+            proto=library.proto,
+            explain=explain,
+        )
+        for cluster in clusters(on, machine, library)
+    ]
+    show(joined(found), json=json)
+    return 0

@@ -1,0 +1,127 @@
+"""Laid: a schedule on its resources, before any parameter says what that costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wirespeed.collectives.candidate import Candidate
+from wirespeed.collectives.carry import Carrier
+from wirespeed.collectives.costs import Costs, Medium, Term
+from wirespeed.collectives.protocol import WIRE_BYTES, Protocol
+from wirespeed.collectives.schedule import Schedule
+
+Floats = npt.NDArray[np.float64]
+Loads = dict[Term, Floats]
+
+_MOST_OVERHEAD = 4.0
+"""No share is below a quarter: a resource with a quarter of the load is never the bottleneck."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Laid:
+    """What a schedule does to the resources that can be its bottleneck.
+
+    Attributes:
+        resource: [rows] such resources; of equal ones the first.
+        busy: [rows, terms] seconds on each for each byte, by kind of traffic, without overhead.
+        payload: [rows] bytes on each for each byte.
+        links: [s] latency of the links that data meets one after the other.
+        steps: [media] how many steps of each kind it meets.
+        switched: steps through NVSwitches, and through the fabric's switches.
+        ranks: GPUs that take part.
+    """
+
+    algorithm: str
+    channels: int
+    resource: npt.NDArray[np.int64]
+    busy: Floats
+    payload: Floats
+    links: float
+    steps: Floats
+    switched: Floats
+    ranks: int
+
+
+def lay(schedule: Schedule, on: Carrier) -> Laid:
+    """A schedule on the resources of its cluster and group."""
+    loads: Loads = {}
+    links, steps, switched = 0.0, np.zeros(len(Medium)), np.zeros(2)
+    for phase in schedule.phases:
+        if len(phase.transfers):
+            moved = on.carry(phase.transfers)
+            _add(loads, moved.loads, phase.repeat)
+            waits = phase.waits
+            if waits is None:
+                # Nothing waits for anything else: one step of the slowest kind.
+                waits = np.zeros(len(phase.transfers))
+                waits[np.lexsort((moved.latency, moved.medium))[-1]] = phase.repeat
+            links += float(waits @ moved.latency)
+            steps += np.bincount(moved.medium, waits, minlength=len(Medium))
+        if phase.spokes is not None:
+            _add(loads, on.carry_spokes(phase.spokes), 1)
+            switched += np.array(phase.spoke_waits)
+    resource, busy = _worst(loads, on.cluster.topology.capacity)
+    capacity = on.cluster.topology.capacity[resource]
+    return Laid(
+        algorithm=schedule.algorithm,
+        channels=schedule.channels,
+        resource=resource,
+        busy=busy,
+        payload=sum((load[resource] for load in loads.values()), np.zeros(len(capacity))),
+        links=links,
+        steps=steps,
+        switched=switched,
+        ranks=len(on.group),
+    )
+
+
+def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
+    """The candidate that a laid schedule is under a protocol."""
+    seconds = laid.busy @ costs.factor
+    worst = int(seconds.argmax()) if len(seconds) else -1
+    waiting = laid.links + float(laid.steps @ costs.step[protocol])
+    waiting += float(laid.switched @ np.array([costs.nvls_step, costs.sharp_step]))
+    fill = float(laid.steps @ costs.fill)
+    fill += costs.nvls_fill * laid.ranks if laid.switched[0] else 0.0
+    return Candidate(
+        algorithm=laid.algorithm,
+        protocol=protocol.value,
+        channels=laid.channels,
+        latency=costs.call[protocol] + waiting,
+        per_byte=float(seconds[worst]) * WIRE_BYTES[protocol] if worst >= 0 else 0.0,
+        bottleneck=int(laid.resource[worst]) if worst >= 0 else -1,
+        payload=float(laid.payload[worst]) if worst >= 0 else 0.0,
+        fill=fill if protocol is Protocol.SIMPLE else 0.0,
+        knee=costs.piece * laid.ranks,
+    )
+
+
+def _add(loads: Loads, more: Loads, times: int) -> None:
+    for term, load in more.items():
+        scaled = load * times if times != 1 else load
+        loads[term] = loads[term] + scaled if term in loads else scaled
+
+
+def _worst(loads: Loads, capacity: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
+    """The resources that can be the bottleneck under some overheads, and how busy each is."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        busy = {t: np.where(load > 0, load / capacity, 0.0) for t, load in loads.items()}
+    total = sum(busy.values(), np.zeros(len(capacity)))
+    kinds = np.zeros(len(capacity), np.int8)
+    for b in busy.values():
+        kinds += b > 0
+    # Of resources with one kind of traffic only the busiest of that kind can be it.
+    rows = [int(np.where(kinds == 1, b, -1.0).argmax()) for b in busy.values()]
+    mixed = np.flatnonzero((kinds > 1) & (total * _MOST_OVERHEAD >= total.max(initial=0.0)))
+    if len(mixed):
+        table = np.stack([b[mixed] for b in busy.values()], axis=1)
+        _, first = np.unique(table, axis=0, return_index=True)
+        rows += mixed[first].tolist()
+    kept = np.array(sorted({r for r in rows if total[r] > 0}), np.int64)
+    out = np.zeros((len(kept), len(Term)))
+    for term, b in busy.items():
+        out[:, term] = b[kept]
+    return kept, out

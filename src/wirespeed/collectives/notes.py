@@ -1,0 +1,75 @@
+"""What stands beside the rows of a forecast: cluster, bottlenecks, the library's options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from wirespeed.collectives.candidate import Candidate
+from wirespeed.collectives.peers import domain_of
+from wirespeed.collectives.result import ClusterRow, Option, ResourceRow
+from wirespeed.topology.address import resource_name
+from wirespeed.topology.cluster import Cluster, Group
+from wirespeed.topology.kinds import ComponentKind, LinkKind
+from wirespeed.units import GB, US
+
+
+def cluster_row(cluster: Cluster, group: Group) -> ClusterRow:
+    """The cluster that a group runs on."""
+    wiring = cluster.topology.wiring
+    return ClusterRow(
+        nodes=len(np.unique(cluster.topology.node[group.gpus])),
+        gpus=len(group),
+        nvlink_domains=len(np.unique(domain_of(cluster, group.gpus))),
+        fabric=wiring.name if wiring else "",
+        fabric_description=wiring.description if wiring else "",
+    )
+
+
+def bottleneck_rows(
+    cluster: Cluster, options: Sequence[Candidate], choice: npt.NDArray[np.int64]
+) -> tuple[ResourceRow, ...]:
+    """What the bottlenecks of the chosen options are, each once."""
+    chosen = dict.fromkeys(options[k].bottleneck for k in choice.tolist())
+    return tuple(_resource(cluster, resource) for resource in chosen if resource >= 0)
+
+
+def option_rows(
+    cluster: Cluster,
+    sizes: npt.NDArray[np.float64],
+    options: Sequence[Candidate],
+    choice: npt.NDArray[np.int64],
+) -> tuple[Option, ...]:
+    """Every option at every size, by size, then by what the library plans with."""
+    planned = np.array([option.planned(sizes) for option in options]) / US
+    times = np.array([option.time(sizes) for option in options]) / US
+    return tuple(
+        Option(
+            nodes=cluster.nodes,
+            size_bytes=int(size),
+            algorithm=options[o].algorithm,
+            protocol=options[o].protocol,
+            channels=options[o].channels,
+            planned_us=float(planned[o, s]),
+            time_us=float(times[o, s]),
+            chosen=bool(choice[s] == o),
+        )
+        for s, size in enumerate(sizes)
+        for o in np.argsort(planned[:, s], kind="stable")
+    )
+
+
+def _resource(cluster: Cluster, resource: int) -> ResourceRow:
+    topology = cluster.topology
+    if resource < topology.links:
+        kind, lanes = LinkKind(topology.link_kind[resource]).word, int(topology.lanes[resource])
+    else:
+        kind, lanes = ComponentKind(topology.kind[resource - topology.links]).word, 1
+    return ResourceRow(
+        name=resource_name(topology, resource),
+        kind=kind,
+        lanes=lanes,
+        bandwidth_GBps=float(topology.capacity[resource]) / GB,
+    )

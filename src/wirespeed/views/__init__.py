@@ -1,0 +1,37 @@
+"""Views: results as documents of headings, sentences and tables; as text, as HTML, as other files.
+
+A view computes nothing that a result does not hold.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from wirespeed.topology.result import Result
+from wirespeed.views.document import Document
+
+_VIEWS = {
+    "wirespeed.collective/1": "wirespeed.views.collective",
+    "wirespeed.topo/1": "wirespeed.views.topo",
+}
+
+
+def document(result: Result) -> Document:
+    """How a result is shown, whatever shows it."""
+    schema = str(type(result).__struct_config__.tag)
+    made: Document = importlib.import_module(_VIEWS[schema]).document(result)
+    return made
+
+
+def as_text(result: Result) -> str:
+    """The result as plain text of 100 columns or the width of its tables."""
+    from wirespeed.views.terminal import plain
+
+    return plain(document(result))
+
+
+def as_html(result: Result) -> str:
+    """The result as HTML for a notebook."""
+    from wirespeed.views.html import html
+
+    return html(document(result))

@@ -1,0 +1,120 @@
+"""A forecast as nccl-tests prints a measurement, with the reason below, and the drop over nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from wirespeed.collectives.result import CollectiveForecast, ForecastRow, Option
+from wirespeed.units import format_size
+from wirespeed.views.document import Block, Column, Document, Facts, Heading, Sentence, Table
+from wirespeed.views.drop import drop
+from wirespeed.views.reason import Pace, reason
+from wirespeed.views.words import counted, number, percent
+
+_MOST_ROWS = 16
+
+
+def document(forecast: CollectiveForecast) -> Document:
+    """Facts, one table for each number of nodes, the table over nodes, and notes."""
+    return tuple(_blocks(forecast))
+
+
+def _blocks(forecast: CollectiveForecast) -> Iterator[Block]:
+    tables = _by_cluster(forecast.rows)
+    operation = forecast.rows[0].operation
+    yield Heading(f"{operation} on {forecast.machine}: forecast")
+    yield Facts(tuple(_facts(forecast)))
+    for rows in tables:
+        first = rows[0]
+        yield Heading(f"{counted(first.nodes, 'node')}, {counted(first.ranks, 'GPU')}")
+        pace = Pace(rows)
+        yield _table(rows if len(tables) == 1 else _thinned(rows), pace)
+        yield Sentence(reason(rows, pace, forecast.bottlenecks))
+        if options := [o for o in forecast.options if o.nodes == first.nodes]:
+            yield from _explained(options)
+    if len(tables) > 1:
+        yield from drop(tables, forecast.clusters)
+    for warning in forecast.warnings:
+        yield Sentence(warning.text, "warning")
+
+
+def _by_cluster(rows: Sequence[ForecastRow]) -> list[list[ForecastRow]]:
+    tables: dict[int, list[ForecastRow]] = {}
+    for row in rows:
+        tables.setdefault(row.nodes, []).append(row)
+    return list(tables.values())
+
+
+def _thinned(rows: list[ForecastRow]) -> list[ForecastRow]:
+    """Every second size of a long table, the last among them."""
+    return rows if len(rows) <= _MOST_ROWS else rows[::-2][::-1]
+
+
+def _facts(forecast: CollectiveForecast) -> Iterator[tuple[str, str]]:
+    yield "GPU", forecast.gpu
+    yield "Library", forecast.library
+    fabrics: dict[tuple[str, str], list[str]] = {}
+    for cluster in forecast.clusters:
+        if cluster.fabric:
+            key = (cluster.fabric, cluster.fabric_description)
+            fabrics.setdefault(key, []).append(str(cluster.nodes))
+    for (name, description), nodes in fabrics.items():
+        where = f" ({', '.join(nodes)} nodes)" if len(fabrics) > 1 else ""
+        yield "Fabric", f"{name}: {description}{where}"
+
+
+def _table(rows: Sequence[ForecastRow], pace: Pace) -> Table:
+    columns = (
+        Column("size"),
+        Column("time", "us"),
+        Column("algbw", "GB/s"),
+        Column("busbw", "GB/s"),
+        Column("algorithm", right=False),
+        Column("ch"),
+        Column("bottleneck", right=False),
+        Column("of wire"),
+        Column("bound", "us"),
+        Column("bound p2p", "us"),
+    )
+    return Table(columns, tuple(_row(row, pace) for row in rows))
+
+
+def _row(row: ForecastRow, pace: Pace) -> tuple[str, ...]:
+    return (
+        format_size(row.size_bytes),
+        number(row.time_us),
+        number(row.algbw_GBps),
+        number(row.busbw_GBps),
+        f"{row.algorithm} {row.protocol}".strip(),
+        str(row.channels),
+        "latency" if pace.is_latency(row) else row.bottleneck,
+        percent(row.wire_share),
+        number(row.bound_us),
+        number(row.bound_p2p_us),
+    )
+
+
+def _explained(options: Sequence[Option]) -> Iterator[Block]:
+    """What the library chose from: its own estimate decides, ours says how long it takes."""
+    yield Heading(f"Choice on {counted(options[0].nodes, 'node')}")
+    columns = (
+        Column("size"),
+        Column("algorithm", right=False),
+        Column("ch"),
+        Column("library plans", "us"),
+        Column("forecast", "us"),
+        Column("", right=False),
+    )
+    rows = tuple(
+        (
+            format_size(option.size_bytes),
+            f"{option.algorithm} {option.protocol}".strip(),
+            str(option.channels),
+            number(option.planned_us),
+            number(option.time_us),
+            "chosen" if option.chosen else "",
+        )
+        for option in options
+    )
+    chosen = frozenset(k for k, option in enumerate(options) if option.chosen)
+    yield Table(columns, rows, strong=chosen)

@@ -1,0 +1,209 @@
+"""A machine as a person reads it: what is in it, the ways between GPUs, the NICs beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wirespeed.topology.report import GpuRow, NicRow, PairRow, TopoReport
+from wirespeed.views.document import Block, Column, Document, Facts, Heading, Sentence, Table
+from wirespeed.views.words import LINKS, WAYS, counted, rate, tally
+
+_MATRIX_LIMIT = 16
+
+
+def document(report: TopoReport) -> Document:
+    """The report as facts, a matrix, its summary, NIC affinity, oddities and notes."""
+    return tuple(_blocks(report))
+
+
+def _blocks(report: TopoReport) -> Iterator[Block]:
+    yield Heading(_headline(report))
+    yield Facts(tuple(_facts(report)))
+    gpus = [gpu.name for gpu in report.gpus]
+    between = [pair for pair in report.pairs if pair.target in set(gpus)]
+    if between:
+        amd = any(row.kind == "xgmi" for row in report.links)
+        yield Heading("Between GPUs")
+        if len(gpus) <= _MATRIX_LIMIT:
+            yield _matrix(gpus, between, amd)
+        yield _summary(between, amd)
+    if report.nics:
+        yield Heading("NICs")
+        yield _affinity(report)
+        if others := [nic for nic in report.nics if nic.rail is None]:
+            names = ", ".join(_short(nic.name) for nic in others)
+            yield Sentence(f"Not for compute (storage, front end): {names}.")
+    if report.oddities:
+        yield Heading("Oddities")
+    for oddity in report.oddities:
+        place = f"{oddity.where}: " if oddity.where else ""
+        yield Sentence(place + oddity.text, "oddity")
+    for warning in report.warnings:
+        yield Sentence(warning.text, "warning")
+    if report.basis.alternatives:
+        alike = ", ".join(report.basis.alternatives)
+        yield Sentence(
+            f"taken for {report.basis.preset}; {alike} would look the same: --gpu settles it",
+            "warning",
+        )
+
+
+def _headline(report: TopoReport) -> str:
+    models = list(dict.fromkeys(gpu.model for gpu in report.gpus))
+    model = models[0] if len(models) == 1 else "GPUs"
+    where = "" if report.nodes == 1 else f" on {counted(report.nodes, 'node')}"
+    return f"{report.name}: {report.total_gpus:,}x {model}{where}"
+
+
+def _facts(report: TopoReport) -> Iterator[tuple[str, str]]:
+    listed = {gpu.name.partition("/")[0] for gpu in report.gpus}
+    if report.nodes > len(listed):
+        equal = f"{counted(report.nodes, 'node')}, equal to the one below"
+        different = f"{counted(report.nodes, 'node')}; one of each kind below"
+        yield "Nodes", equal if len(listed) == 1 else different
+    if report.fabric:
+        yield "Fabric", f"{report.fabric.name}: {report.fabric.description}"
+    yield "GPUs", tally(gpu.model for gpu in report.gpus)
+    yield from _gpu_links(report)
+    if report.nvlink_domain > 1:
+        yield "NVLink domain", f"{report.nvlink_domain} GPUs"
+    if report.cpus:
+        yield "CPUs", _cpus(report)
+    if report.pcie_switches:
+        yield "PCIe", f"{counted(len(report.pcie_switches), 'switch')}; {_pcie(report)}"
+    elif pcie := _pcie(report):
+        yield "PCIe", f"no switches; {pcie}"
+    if report.nics:
+        yield "NICs", tally(_nic(nic) for nic in report.nics)
+
+
+def _gpu_links(report: TopoReport) -> Iterator[tuple[str, str]]:
+    """NVLink or xGMI of the first GPU: to what, how many links, how much in all."""
+    if not report.gpus:
+        return
+    first = report.gpus[0].name
+    for kind in ("nvlink", "xgmi"):
+        links = [row for row in report.links if row.source == first and row.kind == kind]
+        if not links:
+            continue
+        lanes, total = sum(row.lanes for row in links), sum(row.bandwidth_GBps for row in links)
+        switched = any("nvswitch" in row.target for row in links)
+        models = tally(switch.model or "NVSwitch" for switch in report.nvswitches)
+        to = models if switched else f"{counted(len(links), 'GPU')} directly"
+        yield (
+            LINKS[kind],
+            f"{counted(lanes, 'link')} a GPU to {to}; {rate(total)} GB/s a GPU, per direction",
+        )
+
+
+def _cpus(report: TopoReport) -> str:
+    models = ", ".join(dict.fromkeys(cpu.model for cpu in report.cpus if cpu.model))
+    nodes = counted(len(report.cpus), "NUMA node")
+    return f"{models}, {nodes}" if models else nodes
+
+
+def _pcie(report: TopoReport) -> str:
+    """What a GPU's slot gives."""
+    gpus = {gpu.name for gpu in report.gpus}
+    slots = {
+        (row.lanes, round(row.bandwidth_GBps, 1))
+        for row in report.links
+        if row.kind == "pcie" and row.source in gpus
+    }
+    return ", ".join(f"GPUs on x{lanes}, {rate(speed)} GB/s" for lanes, speed in sorted(slots))
+
+
+def _nic(nic: NicRow) -> str:
+    return f"{nic.model or 'NIC'} {rate(nic.rate_Gbps)} Gb/s"
+
+
+def _short(name: str) -> str:
+    """A part's name without the node, for where only one is shown."""
+    return name.rpartition("/")[2]
+
+
+def _named(names: list[str]) -> list[str]:
+    """Names without the node where all are of one."""
+    nodes = {name.partition("/")[0] for name in names}
+    return [_short(name) for name in names] if len(nodes) <= 1 else names
+
+
+def _word(pair: PairRow, amd: bool) -> str:
+    """nvidia-smi's word; XGMI where AMD's links join the two, for which it has none."""
+    return "XGMI" if amd and pair.nccl == "NVL" else pair.smi or "-"
+
+
+def _matrix(gpus: list[str], between: list[PairRow], amd: bool) -> Table:
+    words = {(pair.source, pair.target): _word(pair, amd) for pair in between}
+    names = _named(gpus)
+    rows = tuple(
+        (name, *("X" if a == b else words.get((a, b), "-") for b in gpus))
+        for name, a in zip(names, gpus, strict=True)
+    )
+    columns = (Column("", right=False), *(Column(name, right=False) for name in names))
+    return Table(columns, rows)
+
+
+def _summary(between: list[PairRow], amd: bool) -> Table:
+    """Classes of pairs, fastest first. Both directions of a pair count once."""
+    classes: dict[tuple[str, str, str], int] = {}
+    for pair in between:
+        key = (_word(pair, amd), pair.nccl, rate(pair.bandwidth_GBps))
+        classes[key] = classes.get(key, 0) + 1
+    ordered = sorted(classes.items(), key=lambda item: (-float(item[0][2]), item[0]))
+    rows = tuple(
+        (str(count // 2), word, nccl, speed, _way(word, nccl))
+        for (word, nccl, speed), count in ordered
+    )
+    columns = (
+        Column("pairs"),
+        Column("nvidia-smi", right=False),
+        Column("NCCL", right=False),
+        Column("GB/s per direction"),
+        Column("over", right=False),
+    )
+    return Table(columns, rows)
+
+
+def _way(word: str, nccl: str) -> str:
+    if nccl == "NVB":
+        return WAYS["NVB"]
+    return WAYS["NV"] if word.startswith("NV") else WAYS.get(word, "")
+
+
+def _affinity(report: TopoReport) -> Table:
+    """The nearest NICs of every GPU and how it reaches them."""
+    pairs = {(pair.source, pair.target): pair for pair in report.pairs}
+    nics = {nic.name: nic for nic in report.nics}
+    names = dict(
+        zip((g.name for g in report.gpus), _named([g.name for g in report.gpus]), strict=True)
+    )
+    columns = (
+        Column("GPU", right=False),
+        Column("NUMA"),
+        Column("nearest NICs", right=False),
+        Column("nvidia-smi", right=False),
+        Column("NCCL", right=False),
+        Column("way GB/s"),
+        Column("NICs Gb/s"),
+    )
+    rows = (_affinity_row(gpu, names[gpu.name], pairs, nics) for gpu in report.gpus)
+    return Table(columns, tuple(rows))
+
+
+def _affinity_row(
+    gpu: GpuRow, name: str, pairs: dict[tuple[str, str], PairRow], nics: dict[str, NicRow]
+) -> tuple[str, ...]:
+    numa = "-" if gpu.numa is None else str(gpu.numa)
+    near = [pairs[gpu.name, nic] for nic in gpu.nics if (gpu.name, nic) in pairs]
+    if not near:
+        return (name, numa, "none", "", "", "", "")
+    return (
+        name,
+        numa,
+        " ".join(_short(nic) for nic in gpu.nics),
+        " ".join(dict.fromkeys(pair.smi for pair in near)),
+        " ".join(dict.fromkeys(pair.nccl for pair in near)),
+        rate(max(pair.bandwidth_GBps for pair in near)),
+        rate(sum(nics[nic].rate_Gbps for nic in gpu.nics)),
+    )
