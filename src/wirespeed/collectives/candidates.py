@@ -28,7 +28,7 @@ def candidates(collective: Collective, cluster: Cluster, group: Group) -> tuple[
         return tuple(lay(alltoall_schedule(len(group)), on, [Protocol.SIMPLE]))
     if operation is Operation.SENDRECV:
         return tuple(lay(sendrecv_schedule(len(group)), on, [Protocol.SIMPLE]))
-    schedule = ring_schedule(operation, find_rings(layout_of(cluster, group)))
+    schedule = ring_schedule(operation, find_rings(layout_of(cluster, group)), collective.root)
     forced = cluster.software.settings.get("proto")
     protocols = [p for p in Protocol if forced is None or p.value.lower() == forced.lower()]
     return tuple(lay(schedule, on, protocols))
