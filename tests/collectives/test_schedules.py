@@ -7,6 +7,10 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wirespeed.collectives.algorithms as algorithms
 from collectives.collective_cases import layouts, ring_of, rings
 from collectives.schedule_oracle import (
     EXPANSIONS,
@@ -19,10 +23,6 @@ from collectives.schedule_oracle import (
     sendrecv,
     waits_of,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-import wirespeed.collectives.algorithms as algorithms
 from wirespeed.collectives.algorithms.tree import depth, parents
 from wirespeed.collectives.operation import Operation, bus_factor
 
