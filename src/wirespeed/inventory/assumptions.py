@@ -7,6 +7,8 @@ from itertools import combinations
 
 from wirespeed.inventory.completed import Completed
 from wirespeed.inventory.graph_words import graph_words
+from wirespeed.inventory.node_facts import NodeFacts
+from wirespeed.topology.kinds import SmiWord
 from wirespeed.topology.machine import Machine
 from wirespeed.topology.software import Notice
 
@@ -15,38 +17,47 @@ _MOST_NAMED = 4
 
 def assumptions(machine: Machine, completed: Completed) -> Iterable[Notice]:
     """One notice for each thing that the files do not say."""
-    for rule in (_gpu, _part, _rack, _host, _nics, _roles, _numa, _vendor, _contradicted):
+    for rule in (_gpu, _links, _part, _rack, _host, _nics, _roles, _numa, _vendor, _contradicted):
         yield from rule(machine, completed)
 
 
 def _gpu(machine: Machine, completed: Completed) -> Iterable[Notice]:
     if machine.basis.gpu_model != "preset":
         return
-    facts, match = completed.facts, completed.match
-    if not facts.links:
+    match, others = completed.match, ", ".join(machine.basis.alternatives)
+    start = f"nothing names the GPU: {machine.gpu}"
+    if not completed.facts.links:
         text = (
-            f"nothing names the GPU, and without NVLink nothing tells it apart: {machine.gpu} of "
-            f"preset {match.design.name} is assumed; --gpu settles it"
-        )
-    elif machine.basis.alternatives:
-        others = ", ".join(machine.basis.alternatives)
-        text = (
-            f"nothing names the GPU: {machine.gpu} is taken from preset {match.design.name}, the "
-            f"first that has these links; {others} fit as well; --gpu settles it"
-        )
-    elif match.same_links:
-        text = f"nothing names the GPU: {machine.gpu} is taken from preset {match.design.name}"
-    else:
-        text = (
-            f"nothing names the GPU: {machine.gpu} is the first of the catalog with such links; "
+            f"{start} of preset {match.design.name} is assumed, since no NVLink tells it apart; "
             "--gpu settles it"
         )
+    elif not match.same_links:
+        text = f"{start} is the nearest of the catalog with such links; --gpu settles it"
+    elif others:
+        text = (
+            f"{start} is taken from preset {match.design.name}, the first that has these links; "
+            f"others that fit: {others}; --gpu settles it"
+        )
+    else:
+        text = f"{start} is taken from preset {match.design.name}"
     yield Notice("gpu-from-preset", text)
+
+
+def _links(machine: Machine, completed: Completed) -> Iterable[Notice]:
+    """Links between GPUs of which no row says anything."""
+    facts, style = completed.facts, completed.design.nvlink.style
+    if len(facts.gpus) > 1 and not facts.links and style != "none" and not _any_pair(facts):
+        text = f"nothing says how the GPUs are linked: as in preset {machine.platform}"
+        yield Notice("links-from-preset", text)
+
+
+def _any_pair(facts: NodeFacts) -> bool:
+    return any(pair in facts.distance for pair in combinations(facts.gpus, 2))
 
 
 def _part(machine: Machine, completed: Completed) -> Iterable[Notice]:
     seen, whole = len(completed.facts.gpus), completed.match.design.gpus
-    if completed.match.same_links and completed.facts.links and seen < whole:
+    if completed.match.part and completed.facts.links:
         text = f"{seen} of the {whole} GPUs of preset {machine.platform} are visible here"
         yield Notice("part-of-preset", text)
 
@@ -98,23 +109,26 @@ def _nics(machine: Machine, completed: Completed) -> Iterable[Notice]:
 
 
 def _roles(machine: Machine, completed: Completed) -> Iterable[Notice]:
-    others = completed.roles.others(completed.facts)
+    facts, roles = completed.facts, completed.roles
+    others = roles.others(facts)
     if not others:
         return
-    names = ", ".join(_named(nic, completed) for nic in others)
-    compute = [_label(nic, completed) for nic in completed.facts.nics if nic not in others]
-    if completed.roles.basis == "near":
+    names, verb = ", ".join(_named(nic, completed) for nic in others), "is"
+    if len(others) > 1:
+        verb = "are"
+    if roles.basis == "near":
         text = (
-            f"{names} share no PCIe switch with a GPU while other NICs do: taken for storage or "
-            f"management and left out; NCCL_IB_HCA={','.join(compute)} says so to NCCL"
+            f"{names} {verb} taken for storage or management and left out: other NICs share a PCIe "
+            "switch with a GPU"
         )
+        labels = [facts.merged.text(nic, "label") for nic in facts.nics if nic in roles.compute]
+        if all(labels):
+            text += f"; NCCL_IB_HCA={','.join(labels)} says so to NCCL"
+        else:
+            text += "; say so to NCCL with NCCL_IB_HCA"
     else:
-        text = f"{names} are taken for storage or management, as in preset {machine.platform}"
+        text = f"{names} {verb} taken for storage or management, as in preset {machine.platform}"
     yield Notice("nic-not-compute", text, ", ".join(others))
-
-
-def _label(nic: str, completed: Completed) -> str:
-    return completed.facts.merged.text(nic, "label") or nic
 
 
 def _named(nic: str, completed: Completed) -> str:
@@ -123,10 +137,19 @@ def _named(nic: str, completed: Completed) -> str:
 
 
 def _numa(machine: Machine, completed: Completed) -> Iterable[Notice]:
-    guessed = [device for device in completed.homes.guessed if device in completed.facts.nics]
-    if guessed and len(completed.homes.numbers) > 1:
-        text = f"nothing says at which CPU {', '.join(guessed)} are plugged in: assumed"
-        yield Notice("numa-assumed", text, ", ".join(guessed))
+    """NICs that are SYS to every device of which the NUMA node is known."""
+    facts, homes = completed.facts, completed.homes
+    lone = [
+        nic
+        for node in completed.classes.members(SmiWord.NODE)
+        if not any(device in facts.gpus for device in node)
+        for nic in node
+        if nic in homes.guessed
+    ]
+    if lone and len(homes.numbers) > 1:
+        names = ", ".join(sorted(lone, key=facts.nics.index))
+        verb = "is" if len(lone) == 1 else "are"
+        yield Notice("numa-assumed", f"nothing says which CPU {names} {verb} plugged into", names)
 
 
 def _vendor(machine: Machine, completed: Completed) -> Iterable[Notice]:
@@ -139,17 +162,30 @@ def _vendor(machine: Machine, completed: Completed) -> Iterable[Notice]:
 def _contradicted(machine: Machine, completed: Completed) -> Iterable[Notice]:
     """Pairs whose printed word no tree can hold beside the others."""
     facts, words = completed.facts, graph_words(machine.unit)
-    wrong = []
+    wrong: list[str] = []
+    inside: list[str] = []
     for a, b in combinations(facts.devices, 2):
         printed = facts.distance[a, b].name if (a, b) in facts.distance else ""
         if (a, b) in facts.links:
             printed = f"NV{facts.links[a, b]}"
-        if printed and words.get((a, b)) != printed:
-            wrong.append(f"{a}–{b} is {printed}, here {words.get((a, b)) or 'unconnected'}")
+        shown = words.get((a, b))
+        if not printed or printed == shown:
+            continue
+        if printed == "SYS" and completed.homes.cpu[a] == completed.homes.cpu[b]:
+            inside.append(f"{a}–{b}")
+        else:
+            wrong.append(f"{a}–{b} is {printed}, here {shown or 'unconnected'}")
     if wrong:
-        more = f" and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
-        text = (
-            "some words of the matrix contradict others or the NUMA nodes: "
-            f"{'; '.join(wrong[:_MOST_NAMED])}{more}"
-        )
+        text = f"some words contradict others or the NUMA nodes: {_some(wrong)}"
         yield Notice("matrix-contradicted", text)
+    if inside and completed.design.host_link.kind == "none":
+        text = (
+            f"SYS stands between devices of one NUMA node, as virtual machines show it: "
+            f"{_some(inside)}; taken as NODE"
+        )
+        yield Notice("sys-inside-numa", text)
+
+
+def _some(texts: list[str]) -> str:
+    more = f" and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
+    return f"{', '.join(texts[:_MOST_NAMED])}{more}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 import msgspec
 
 from wirespeed.catalog import Gpu
+from wirespeed.inventory.cut_rows import near_by_peers
 from wirespeed.inventory.design_words import DesignWords
 from wirespeed.inventory.match import Match
 from wirespeed.inventory.nic_roles import Roles, compute_nics
@@ -48,7 +48,7 @@ def complete(facts: NodeFacts, match: Match, model: Gpu) -> Completed:
     words, base = match.words, match.design
     classes = nested_classes(facts.devices, facts.distance, _suggested(facts, words))
     homes = numa_homes(facts, classes, words)
-    roles = compute_nics(facts, words)
+    roles = compute_nics(facts, classes, words)
     links = _links(facts, match, model)
     coherent = base.host_link.kind != "none" and bool(model.c2c)
     trees = _groups(facts, classes, homes, words)
@@ -77,9 +77,9 @@ def _suggested(facts: NodeFacts, words: DesignWords) -> dict[Pair, SmiWord]:
     named = {name: f"gpu{at}" for at, name in enumerate(facts.gpus)}
     if same_nics:
         named |= {name: f"nic{at}" for at, name in enumerate(facts.nics)}
-    suggested: dict[Pair, SmiWord] = {}
+    suggested = near_by_peers(facts, words)
     for a, b in combinations(facts.devices, 2):
-        if (a, b) in facts.distance:
+        if (a, b) in facts.distance or (a, b) in suggested:
             continue
         homes = facts.numa_of(a), facts.numa_of(b)
         if None not in homes and homes[0] != homes[1]:
@@ -205,7 +205,7 @@ def _links(facts: NodeFacts, match: Match, model: Gpu) -> GpuLinks:
         return GpuLinks()
     base = match.design.nvlink if match.same_links else GpuLinks()
     if base.style == "switch":
-        return base if facts.links else GpuLinks()
+        return base
     edges = tuple(
         (facts.gpus.index(a), facts.gpus.index(b), count)
         for (a, b), count in sorted(facts.links.items(), key=lambda item: _order(facts, item[0]))
@@ -230,8 +230,3 @@ def _needs_switches(facts: NodeFacts, model: Gpu) -> bool:
     for (a, _), count in facts.links.items():
         rows[a] += count
     return bool(model.nvlink_links) and max(rows.values()) > model.nvlink_links
-
-
-def device_positions(facts: NodeFacts) -> Mapping[str, int]:
-    """The number in the design of each device."""
-    return {name: at for own in (facts.gpus, facts.nics) for at, name in enumerate(own)}

@@ -25,14 +25,19 @@ def named_gpu(facts: NodeFacts, option: str | None) -> tuple[Gpu | None, str]:
 
 
 def gpu_by_links(facts: NodeFacts) -> Gpu | None:
-    """The first GPU of the catalog with as many links as the busiest pair shows, or few more.
+    """The GPU of the catalog whose links come nearest to what stands in the matrix, from above.
 
-    Two cards under a bridge use all their links with each other, so a pair's number is the card's.
+    In a mesh a GPU's links are the sum of its row; through switches each pair shows them all.
     """
     most = max(facts.links.values(), default=0)
     if not most:
         return None
-    bridged = all(sum((a, b) in facts.links for b in facts.gpus) <= 1 for a in facts.gpus)
-    rows = [row for row in gpus() if row.vendor == "NVIDIA" and row.nvlink_links >= most]
-    preferred = [row for row in rows if bool(row.nvlink_bridge) == bridged] or rows
-    return min(preferred, key=lambda row: row.nvlink_links, default=None)
+    total = max(map(facts.links_of, facts.gpus))
+    rows = [row for row in gpus() if row.vendor == "NVIDIA" and row.nvlink_links]
+    largest = max(row.nvlink_links for row in rows)
+    wanted = total if total <= largest else most
+    bridged = total == most
+    # Two cards under a bridge use all their links with each other.
+    fitting = [row for row in rows if row.nvlink_links >= wanted] or rows
+    alike = [row for row in fitting if bool(row.nvlink_bridge) == bridged] or fitting
+    return min(alike, key=lambda row: row.nvlink_links)

@@ -13,6 +13,7 @@ from wirespeed.evidence import Evidence
 from wirespeed.inventory.assumptions import assumptions
 from wirespeed.inventory.completed import Completed, complete
 from wirespeed.inventory.gpu_model import gpu_by_links, named_gpu
+from wirespeed.inventory.hints import hints_of
 from wirespeed.inventory.lost_links import without_lost_links
 from wirespeed.inventory.match import best_match
 from wirespeed.inventory.merged import merge
@@ -57,6 +58,7 @@ def machine_from(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Rea
         basis=Basis(basis, match.design.name, () if named else match.alternatives),
     )
     notices = [*_remarks(evidence), *merged.contradictions, *assumptions(settled, completed)]
+    notices += hints_of(completed)
     return Read(
         replace(settled, warnings=tuple(notices), oddities=tuple(oddities_of(completed))),
         completed,

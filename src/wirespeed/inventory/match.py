@@ -3,15 +3,19 @@
 A matrix names no GPU. Presets are told apart by, in this order:
 
 1. the GPU, where an option or a file names it;
-2. the bonded links: all alike before some missing, the whole node before a part of it;
+2. the bonded links: all alike before some missing, a whole machine before a part of one;
 3. the GPU: boards of the maker first, then older before newer, as the catalog has them;
 4. how NICs lie to GPUs, the number of NICs, NUMA nodes, PCIe words between GPUs.
+
+Without bonded links 4 comes before 3.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 
 from wirespeed.catalog import Gpu, gpu, gpus
@@ -21,8 +25,13 @@ from wirespeed.topology.node_design import NodeDesign
 from wirespeed.topology.presets import preset, preset_names
 
 _MOST_LOST = 0.5
-"""Share of a preset's links that may be missing for the rest to be told as its."""
-_GENERIC_HOST = "pcie-8x-rtx4090"
+"""Share of a preset's links, and of its linked pairs, that may be short for it to be told."""
+_GENERIC = "pcie-8x-rtx4090"
+"""What stands for PCIe boxes of which nothing more is known: no peer-to-peer, no NVLink."""
+_FAMILIES = ("dgx-", "hgx-", "pcie-")
+_PLACES = ("aws-", "azure-", "gcp-", "oci-", "perlmutter", "polaris")
+_WHOLE_COUNTS = frozenset({1, 2, 4, 6, 8, 12, 18, 36})
+"""Links between two GPUs of a sound machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +41,16 @@ class Match:
     Attributes:
         words: its words between devices.
         same_links: False where it lends its host only, since no preset has such GPU links.
-        lost: share of its links that the machine lacks.
+        part: whether links lead from these GPUs to others of the preset.
         alternatives: presets with another GPU that fit as well.
+        distance: how far NICs, NUMA nodes and PCIe words are from what was read; 0 is equal.
     """
 
     words: DesignWords
     same_links: bool
-    lost: float
+    part: bool
     alternatives: tuple[str, ...]
+    distance: float
 
     @property
     def design(self) -> NodeDesign:
@@ -49,12 +60,17 @@ class Match:
 
 def best_match(facts: NodeFacts, wanted: Gpu | None) -> Match:
     """The preset to complete the machine from; some preset always lends its host."""
-    fits = [fit for name in preset_names() if (fit := _fit(facts, preset(name), wanted))]
+    fits = [fit for words in _candidates(wanted) if (fit := _fit(facts, words, wanted))]
     if not fits:
-        return _generic(facts, wanted)
-    best = min(fits, key=lambda fit: fit.rank)
-    chosen = min((fit for fit in fits if fit.model == best.model), key=lambda fit: fit.detail)
-    return Match(chosen.words, True, chosen.lost, _alternatives(fits, chosen))
+        return _host_only(facts, wanted)
+    if not facts.links:
+        chosen = min(fits, key=_Fit.by_host)
+        return Match(chosen.words, True, chosen.part, (), chosen.distance)
+    model = min(fits, key=_Fit.by_model).model
+    chosen = min((fit for fit in fits if fit.model == model), key=_Fit.by_host)
+    return Match(
+        chosen.words, True, chosen.part, _alternatives(facts, fits, chosen), chosen.distance
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,105 +80,113 @@ class _Fit:
     lost: float
     part: bool
     distance: float
-    """How far NICs, NUMA nodes and PCIe words are from what was read; 0 is equal."""
+    vague: bool
+    """A cloud's or site's own node that is not exactly what was read."""
 
-    @property
-    def links_rank(self) -> tuple[float, bool]:
-        return round(self.lost, 6), self.part
+    def by_model(self) -> tuple[object, ...]:
+        return self.lost, self.part, *_order(self.words.design)
 
-    @property
-    def rank(self) -> tuple[object, ...]:
-        family = _family(self.words.design)
-        if not self.words.design.nvlink.switches and self.words.design.nvlink.style == "none":
-            # Without links nothing but the tree tells machines apart.
-            return (*self.links_rank, self.distance, family, _age(self.model))
-        return (*self.links_rank, family, _age(self.model), self.words.design.name)
-
-    @property
-    def detail(self) -> tuple[object, ...]:
+    def by_host(self) -> tuple[object, ...]:
         design = self.words.design
-        return (*self.links_rank, self.distance, _family(design), design.name)
+        ranks = self.vague, self.distance, design.name != _GENERIC
+        return self.lost, self.part, *ranks, *_order(design)
 
 
-def _fit(facts: NodeFacts, design: NodeDesign, wanted: Gpu | None) -> _Fit | None:
-    model = gpu(design.gpu)
-    if model.vendor != "NVIDIA" or design.gpus < len(facts.gpus):
+@cache
+def _all_words() -> tuple[DesignWords, ...]:
+    """Presets with GPUs that print such a matrix."""
+    designs = map(preset, preset_names())
+    return tuple(DesignWords(design) for design in designs if gpu(design.gpu).vendor == "NVIDIA")
+
+
+def _candidates(wanted: Gpu | None) -> Iterable[DesignWords]:
+    return (w for w in _all_words() if wanted is None or gpu(w.design.gpu).key == wanted.key)
+
+
+def _fit(facts: NodeFacts, words: DesignWords, wanted: Gpu | None) -> _Fit | None:
+    design, count = words.design, len(facts.gpus)
+    if design.gpus < count:
         return None
-    if wanted is not None and wanted.key != model.key:
-        return None
-    words = DesignWords(design)
-    lost = _lost_links(facts, words)
-    if lost is None or lost > (1.0 if wanted is not None else _MOST_LOST):
-        return None
-    part = design.gpus > len(facts.gpus)
-    return _Fit(words, model.key, lost, part, _distance(facts, words))
-
-
-def _lost_links(facts: NodeFacts, words: DesignWords) -> float | None:
-    """Share of the preset's links that are not there; None where there are links it has not."""
-    have, lack = 0, 0
+    have, lack, short = 0, 0, 0
+    linked = 0
     for (i, a), (j, b) in combinations(enumerate(facts.gpus), 2):
-        there = words.links(i, j)
-        here = facts.links.get((a, b), 0)
+        there, here = words.links(i, j), facts.links.get((a, b), 0)
         if here > there:
             return None
-        if (a, b) in facts.links or (a, b) in facts.distance:
+        if there and ((a, b) in facts.links or (a, b) in facts.distance):
             have, lack = have + there, lack + there - here
-    return lack / have if have else 0.0
+            linked, short = linked + 1, short + (here < there)
+    lost = lack / have if have else 0.0
+    odd = set(facts.links.values()) - _WHOLE_COUNTS
+    told = lost <= _MOST_LOST and (short <= _MOST_LOST * linked or bool(odd))
+    if not told and wanted is None:
+        return None
+    part = any(words.links(i, j) for i in range(count) for j in range(count, design.gpus))
+    distance = _distance(facts, words)
+    vague = design.name.startswith(_PLACES) and (distance > 0 or not facts.nics)
+    return _Fit(words, gpu(design.gpu).key, round(lost, 6), part, distance, vague)
 
 
 def _distance(facts: NodeFacts, words: DesignWords) -> float:
     """Differences between what was read and the preset, in words; order of devices aside."""
-    total = 3.0 * abs(len(facts.nics) - words.design.nic_count)
-    total += 3.0 * (words.design.gpus - len(facts.gpus))
+    design = words.design
+    total = 3.0 * abs(len(facts.nics) - design.nic_count) if facts.nics else 0.0
+    if len(facts.gpus) > 1:
+        total += 3.0 * abs(design.gpus - len(facts.gpus))
     for position, name in enumerate(facts.gpus):
-        own = f"gpu{position}"
         read = Counter(facts.nic_words(name).values())
-        kept = Counter(
-            word
-            for nic in range(words.design.nic_count)
-            if (word := words.word(own, f"nic{nic}")) is not None
-        )
         if read:
+            named = (words.word(f"gpu{position}", f"nic{n}") for n in range(design.nic_count))
+            kept = Counter(word for word in named if word is not None)
             total += ((read - kept) + (kept - read)).total() / 2
     for (i, a), (j, b) in combinations(enumerate(facts.gpus), 2):
         here, there = facts.distance.get((a, b)), words.word(f"gpu{i}", f"gpu{j}")
         total += here is not None and there is not None and here != there
-    homes = {words.numa(f"gpu{i}") for i in range(len(facts.gpus))}
-    if facts.numa:
-        total += abs(len({facts.numa_of(a) for a in facts.gpus} - {None}) - len(homes - {None}))
+        if a in facts.numa and b in facts.numa:
+            together = words.numa(f"gpu{i}") == words.numa(f"gpu{j}")
+            total += (facts.numa[a] == facts.numa[b]) != together
     return total
 
 
-def _alternatives(fits: list[_Fit], chosen: _Fit) -> tuple[str, ...]:
-    """The nearest preset of every other GPU whose links fit as well."""
-    nearest: dict[str, _Fit] = {}
-    for fit in sorted(fits, key=lambda fit: fit.detail):
-        if fit.model != chosen.model and fit.links_rank == chosen.links_rank:
-            nearest.setdefault(fit.model, fit)
-    ranked = sorted(nearest.values(), key=lambda fit: fit.rank)
-    return tuple(fit.words.design.name for fit in ranked)
+def _alternatives(facts: NodeFacts, fits: list[_Fit], chosen: _Fit) -> tuple[str, ...]:
+    """A preset of every other GPU whose links fit as well, to tell it by.
+
+    Two GPUs may be a pair under a bridge, or all that a container shows of a larger board.
+    """
+    pair = len(facts.gpus) == 2
+    first: dict[str, str] = {}
+    for fit in sorted(fits, key=_Fit.by_model):
+        alike = fit.lost == chosen.lost and (pair or fit.part == chosen.part)
+        if alike and fit.model != chosen.model:
+            first.setdefault(fit.model, fit.words.design.name)
+    return tuple(first.values())
 
 
-def _generic(facts: NodeFacts, wanted: Gpu | None) -> Match:
-    """A host for GPUs whose links no preset has: of a preset with that GPU, or of a PCIe box."""
-    own = [preset(name) for name in preset_names() if wanted and preset(name).gpu == wanted.key]
-    designs = own or [preset(name) for name in preset_names() if _is_plain(preset(name))]
-    trees = [DesignWords(design) for design in designs or [preset(_GENERIC_HOST)]]
-    best = min(trees, key=lambda words: (_distance(facts, words), words.design.name))
-    return Match(best, False, 0.0, ())
+def _host_only(facts: NodeFacts, wanted: Gpu | None) -> Match:
+    """A host for GPUs whose links no preset has: of a preset with that GPU, or the nearest."""
+    trees = list(_candidates(wanted)) or _all_words()
+
+    def rank(words: DesignWords) -> tuple[object, ...]:
+        bare = words.design.nvlink.style == "none"
+        unlike = bare == bool(facts.links)
+        distance = _distance(facts, words)
+        return unlike, distance, words.design.name != _GENERIC, *_order(words.design)
+
+    best = min(trees, key=rank)
+    return Match(best, False, False, (), _distance(facts, best))
 
 
-def _is_plain(design: NodeDesign) -> bool:
-    return design.nvlink.style == "none" and gpu(design.gpu).vendor == "NVIDIA"
+def _order(design: NodeDesign) -> tuple[object, ...]:
+    """Where nothing else tells: boards and boxes of a maker before clouds, older before newer."""
+    own = next((k for k, word in enumerate(_FAMILIES) if design.name.startswith(word)), 3)
+    rank = len(_FAMILIES) + 1 if design.name.startswith(_PLACES) else own
+    return design.status, rank, _ages()[gpu(design.gpu).key], len(design.name), design.name
 
 
-def _family(design: NodeDesign) -> int:
-    """Boards and boxes under their maker's name before clouds, which are built from them."""
-    known = ("dgx-", "hgx-", "pcie-")
-    return next((rank for rank, word in enumerate(known) if design.name.startswith(word)), 3)
-
-
-def _age(model: str) -> int:
-    """Position in the catalog, which lists older parts of a line first."""
-    return next((at for at, row in enumerate(gpus()) if row.key == model), len(gpus()))
+@cache
+def _ages() -> dict[str, int]:
+    """Position in the catalog of the first GPU of each one's architecture; older lines first."""
+    first: dict[str, int] = {}
+    for position, row in enumerate(gpus()):
+        first.setdefault(row.architecture, position)
+    return {row.key: first[row.architecture] for row in gpus()}

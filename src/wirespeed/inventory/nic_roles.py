@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from wirespeed.inventory.design_words import DesignWords
 from wirespeed.inventory.node_facts import NodeFacts
+from wirespeed.inventory.pcie_classes import Classes
 from wirespeed.topology.kinds import SmiWord
 
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """`compute` NICs; `basis` is how they were told: near, all, or preset."""
+    """`compute` NICs; `basis` is how they were told: near, preset, or all."""
 
     compute: frozenset[str]
     basis: str
@@ -21,22 +22,21 @@ class Roles:
         return tuple(nic for nic in facts.nics if nic not in self.compute)
 
 
-def compute_nics(facts: NodeFacts, words: DesignWords) -> Roles:
+def compute_nics(facts: NodeFacts, classes: Classes, words: DesignWords) -> Roles:
     """NICs that share a PCIe switch with a GPU, where any does.
 
-    Else those of the preset's compute NICs where it has as many NICs, at the same words; else all.
+    Else the preset's compute NICs, where it has as many NICs; else all.
     """
-    near = frozenset(nic for nic in facts.nics if _nearest(facts, nic) <= SmiWord.PXB)
+    near = frozenset(
+        nic
+        for nic in facts.nics
+        if any(classes.word(gpu, nic) <= SmiWord.PXB for gpu in facts.gpus)
+    )
     if near:
         return Roles(near, "near")
     design = words.design
     if len(facts.nics) == design.nic_count:
         chosen = [nic for at, nic in enumerate(facts.nics) if design.nic(at).role == "compute"]
-        return Roles(frozenset(chosen), "preset" if len(chosen) < len(facts.nics) else "all")
+        if 0 < len(chosen) < len(facts.nics):
+            return Roles(frozenset(chosen), "preset")
     return Roles(frozenset(facts.nics), "all")
-
-
-def _nearest(facts: NodeFacts, nic: str) -> SmiWord:
-    """The nearest word that any GPU has to a NIC."""
-    words = (facts.distance.get((gpu, nic), SmiWord.SYS) for gpu in facts.gpus)
-    return min(words, default=SmiWord.SYS)

@@ -11,7 +11,16 @@ from wirespeed.inventory.design_words import DesignWords
 from wirespeed.inventory.node_facts import NodeFacts
 from wirespeed.inventory.pcie_classes import Classes
 from wirespeed.topology.kinds import SmiWord
-from wirespeed.topology.node_design import Cpu
+from wirespeed.topology.node_builder import socket_bandwidth
+from wirespeed.topology.node_design import Cpu, CpuLink
+
+_USUAL_LINKS = {
+    "Grace": CpuLink(links=6, GBps=100),
+    "Vera": CpuLink(links=6, GBps=100),
+    "Xeon": CpuLink(kind="upi-skx", links=3),
+    "": CpuLink(kind="epyc-rome", links=3),
+}
+"""Between sockets, where the preset has one socket and the machine more; as presets have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +65,13 @@ def numa_homes(facts: NodeFacts, classes: Classes, words: DesignWords) -> Homes:
 
 
 def cpu_of(homes: Homes, base: Cpu) -> Cpu:
-    """The preset's processors in the number of this machine."""
-    return msgspec.structs.replace(base, sockets=homes.sockets, numa_nodes=len(homes.numbers))
+    """The preset's processors in the number of this machine; a link where it had none between."""
+    link = base.link
+    if homes.sockets > 1 and not socket_bandwidth(base):
+        link = next(link for word, link in _USUAL_LINKS.items() if word in base.model)
+    return msgspec.structs.replace(
+        base, sockets=homes.sockets, numa_nodes=len(homes.numbers), link=link
+    )
 
 
 def _spare_numbers(facts: NodeFacts, words: DesignWords) -> tuple[int, ...]:

@@ -6,21 +6,29 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from wirespeed.catalog import gpu as gpu_row
-from wirespeed.errors import InputError, UnknownName, WirespeedError
+from wirespeed.errors import InputError, UnknownName, UsageError, WirespeedError
 from wirespeed.evidence import Evidence
+from wirespeed.topology.assemble import FabricDesign
 from wirespeed.topology.change import Change
 from wirespeed.topology.machine import Basis, Machine
 from wirespeed.topology.machines import machine_of
-from wirespeed.topology.node_design import NodeDesign
 from wirespeed.topology.presets import preset
-from wirespeed.topology.software import Software
+from wirespeed.topology.software import Notice, Software
+
+if TYPE_CHECKING:
+    from wirespeed.inventory.from_toml import Described
+
+# Readers are imported where a text is read: a preset needs none, and a forecast on one starts fast.
 
 Input = Callable[[], str | bytes]
+
 _MOST_FILES = 256
+_FILE_ENDINGS = (".txt", ".toml", ".xml", ".log", ".csv", ".json", ".out")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,46 +37,90 @@ class Resolved:
 
     Attributes:
         machine: the node or rack, with its warnings and oddities.
-        nodes: how many the source stands for; None leaves it to the preset (one node or rack).
-        fabric: the fabric that the source names; None: the platform's default.
+        nodes: how many nodes it stands for; None leaves it to the unit (one node, or one rack).
+        fabric: name and design that the source gives; None: the platform's default.
         software, changes: what the source sets.
-        evidence: what was read, file by file; empty for a preset.
+        evidence: what was read, file by file; empty for a preset or a TOML.
     """
 
     machine: Machine
     nodes: int | None = None
-    fabric: str | None = None
+    fabric: tuple[str, FabricDesign] | None = None
     software: Software | None = None
     changes: tuple[Change, ...] = ()
     evidence: tuple[Evidence, ...] = ()
 
 
 def resolve(source: str, *, gpu: str | None = None, stdin: Input | None = None) -> Resolved:
-    """The machine that a preset's name, a file, a directory, `-` or `live` means.
+    """What a preset's name, a file, a directory, a cluster TOML, `-` or `live` means.
 
-    `gpu` names the GPU where the source does not. Raises UnknownName where nothing bears the name,
-    InputError where a file cannot be read.
+    `gpu` names the GPU where the source does not; `stdin` gives the text of `-` (None: this
+    process's own input). Raises UnknownName where nothing bears the name, InputError where a file
+    cannot be read, UsageError for `live` on a host without nvidia-smi.
     """
     if source == "-":
-        return _of_evidence([_read((stdin or _standard_input)(), "stdin")], gpu)
+        return _of_text((stdin or _standard_input)(), "stdin", gpu)
+    if source == "live":
+        return _live(gpu)
     path = Path(source).expanduser()
-    if path.is_dir():
-        return _of_evidence(_read_directory(path), gpu)
-    if path.is_file():
-        return _of_evidence([_read_file(path)], gpu)
+    try:
+        if path.is_dir():
+            return _of_evidence(*_read_directory(path), gpu)
+        if path.is_file():
+            return _of_text(_bytes_of(path), path.name, gpu, path.parent)
+    except (OSError, ValueError) as error:
+        raise InputError("this is no path", where=source[:80], why=str(error)) from None
     return _of_preset(source, gpu)
 
 
 def _standard_input() -> bytes:
+    if sys.stdin.isatty():
+        raise UsageError(
+            "nothing is piped in",
+            where="-",
+            why="`-` reads what another command prints",
+            remedy="write for example: nvidia-smi topo -m | wirespeed topo -",
+        )
     return sys.stdin.buffer.read()
 
 
-def _of_evidence(evidence: list[Evidence], gpu: str | None) -> Resolved:
-    # Here, since a preset needs no reader: a forecast on one is to start fast.
+def _of_text(data: str | bytes, file: str, gpu: str | None, folder: Path | None = None) -> Resolved:
+    from wirespeed.inventory.from_toml import described, is_cluster_toml
+    from wirespeed.readers import decode, read_text
+
+    if file.endswith(".toml") or is_cluster_toml(decode(data, file=file)):
+        return _of_toml(described(decode(data, file=file), file=file, folder=folder), gpu)
+    return _of_evidence([read_text(data, file=file)], (), gpu)
+
+
+def _of_toml(found: Described, gpu: str | None) -> Resolved:
+    if gpu is not None:
+        raise UsageError(
+            "the file names its GPU itself",
+            where="--gpu",
+            why="a cluster TOML says all of a node",
+            remedy="write gpu in its [node] table",
+        )
+    return Resolved(found.machine, found.nodes, found.fabric, found.software, found.changes)
+
+
+def _of_evidence(
+    evidence: list[Evidence], notices: tuple[Notice, ...], gpu: str | None
+) -> Resolved:
     from wirespeed.inventory.machine import machine_from
 
-    read = machine_from(evidence, gpu=gpu)
-    return Resolved(read.machine, nodes=1, evidence=tuple(evidence))
+    machine = machine_from(evidence, gpu=gpu).machine
+    machine = replace(machine, warnings=(*notices, *machine.warnings))
+    return Resolved(machine, nodes=1, evidence=tuple(evidence))
+
+
+def _live(gpu: str | None) -> Resolved:
+    from wirespeed.probing import probe
+    from wirespeed.readers import read_text
+
+    evidence = [read_text(printed.text, file=printed.command) for printed in probe()]
+    resolved = _of_evidence(evidence, (), gpu)
+    return replace(resolved, machine=replace(resolved.machine, name="live"))
 
 
 def _of_preset(name: str, gpu: str | None) -> Resolved:
@@ -78,51 +130,50 @@ def _of_preset(name: str, gpu: str | None) -> Resolved:
         raise _neither(name, error) from None
     if gpu is None:
         return Resolved(machine_of(design))
-    row = gpu_row(gpu)
-    changed: NodeDesign = msgspec.structs.replace(design, gpu=row.key)
-    machine = machine_of(changed)
-    return Resolved(replace(machine, basis=Basis("option", design.name)))
+    changed = msgspec.structs.replace(design, gpu=gpu_row(gpu).key)
+    return Resolved(replace(machine_of(changed), basis=Basis("option", design.name)))
 
 
 def _neither(name: str, error: UnknownName) -> WirespeedError:
-    if "/" in name or Path(name).suffix in (".txt", ".toml", ".xml", ".log", ".csv"):
+    """What to say of a name that is no file and no preset."""
+    if "/" in name or name.endswith(_FILE_ENDINGS):
         return InputError(
             f"there is no file {name}",
-            why="neither a file nor a preset bears this name",
-            remedy=error.remedy,
+            why="it is no preset either",
+            remedy=f"check the path; {error.remedy}" if error.remedy else "check the path",
         )
     return error
 
 
-def _read_file(path: Path) -> Evidence:
+def _bytes_of(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
-        raise InputError(
-            "the file cannot be opened", where=str(path), why=error.strerror or str(error)
-        ) from None
-    return _read(data, path.name)
+        why = error.strerror or str(error)
+        raise InputError("the file cannot be opened", where=str(path), why=why) from None
 
 
-def _read(data: str | bytes, file: str) -> Evidence:
+def _read_directory(path: Path) -> tuple[list[Evidence], tuple[Notice, ...]]:
+    """Evidence of the files of a directory, and which ones say nothing that is known."""
     from wirespeed.readers import read_text
 
-    return read_text(data, file=file)
-
-
-def _read_directory(path: Path) -> list[Evidence]:
     files = sorted(entry for entry in path.iterdir() if entry.is_file())
-    evidence, failures = [], []
+    evidence: list[Evidence] = []
+    left: list[tuple[str, InputError]] = []
     for file in files[:_MOST_FILES]:
         try:
-            evidence.append(_read_file(file))
+            evidence.append(read_text(_bytes_of(file), file=file.name))
         except InputError as error:
-            failures.append(error)
+            left.append((file.name, error))
     if not evidence:
         raise InputError(
             "no file here can be read",
             where=str(path),
-            why=str(failures[0]) if failures else "the directory is empty",
-            remedy="give the files of one machine: topo -m, --query-gpu, an NCCL topology",
+            why=f"{left[0][0]}: {left[0][1].what}" if left else "the directory holds no file",
+            remedy="give the outputs of one machine: nvidia-smi topo -m, --query-gpu, topo -p2p",
         )
-    return evidence
+    notices = [Notice("file-left-out", f"{name} is left out: {e.what}", name) for name, e in left]
+    if len(files) > _MOST_FILES:
+        text = f"only the first {_MOST_FILES} of {len(files)} files are read"
+        notices.append(Notice("file-left-out", text, str(path)))
+    return evidence, tuple(notices)

@@ -12,7 +12,7 @@ from wirespeed.readers import nccl_tests, nccl_xml, nvidia_smi_query, topo_matri
 from wirespeed.readers._format import Format
 from wirespeed.readers._text import decode
 
-__all__ = ["FORMATS", "Format", "read_text"]
+__all__ = ["FORMATS", "Format", "decode", "read_text"]
 
 FORMATS: tuple[Format, ...] = (
     topo_matrix.FORMAT,
