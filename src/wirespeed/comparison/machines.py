@@ -6,9 +6,10 @@ from collections import Counter
 
 import numpy as np
 
+from wirespeed.catalog import gpu
 from wirespeed.collectives.operation import Collective, parse_operation
 from wirespeed.comparison.setup import Setup, Workshop, setup_of
-from wirespeed.errors import InputError, UsageError
+from wirespeed.errors import InputError, UnknownName, UsageError
 from wirespeed.evidence import Evidence, Fact, Measurement
 from wirespeed.readers.records import Inputs, RecordCluster
 from wirespeed.topology.cluster import Cluster, Group, everyone
@@ -36,6 +37,12 @@ def inputs_of(evidence: Evidence, measurement: Measurement) -> Inputs:
             "the output does not say on what it ran",
             where=evidence.file,
             why="its list of devices is missing",
+            remedy="name the machine with --on: a preset or the output of nvidia-smi topo -m",
+        )
+    if not _is_known(model):
+        raise InputError(
+            f"its GPUs are called {model!r}, which is no model",
+            where=evidence.file,
             remedy="name the machine with --on: a preset or the output of nvidia-smi topo -m",
         )
     # A cut list shows some of the hosts: all of them have as many ranks as the fullest.
@@ -103,6 +110,14 @@ def collective_of(measurement: Measurement) -> Collective:
         dtype=measurement.dtype or "float",
         launch=measurement.launch or "process",
     )
+
+
+def _is_known(name: str) -> bool:
+    try:
+        gpu(name)
+    except UnknownName:
+        return False
+    return True
 
 
 def _of_ranks(evidence: Evidence, attribute: str) -> list[Fact]:

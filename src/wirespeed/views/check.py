@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wirespeed.comparison.check import CheckReport, CheckRow
+from wirespeed.topology.software import Notice
 from wirespeed.units import format_size
-from wirespeed.views.document import Block, Column, Document, Heading, Sentence, Table
+from wirespeed.views.document import Block, Column, Document, Heading, Items, Sentence, Table
 from wirespeed.views.words import counted, number
 
 _COLUMNS = (
@@ -32,7 +33,10 @@ def document(report: CheckReport) -> Document:
 def _blocks(report: CheckReport) -> Iterator[Block]:
     where = f"{counted(report.nodes, 'node')}, {counted(report.ranks, 'GPU')}"
     yield Heading(f"{report.machine}, {where}: {report.verdict}")
-    yield Sentence(report.sentence, "note" if report.verdict == "ok" else "oddity")
+    if report.verdict == "ok":
+        yield Sentence(report.sentence)
+    else:
+        yield Items((report.sentence,), odd=True)
     odd = frozenset(k for k, row in enumerate(report.rows) if row.verdict != "ok")
     yield Table(_COLUMNS, tuple(map(_row, report.rows)), strong=odd)
     if not report.banded:
@@ -40,9 +44,13 @@ def _blocks(report: CheckReport) -> Iterator[Block]:
             "There is no validated band for these rows: from and to are what repeated runs of one "
             "machine differ by."
         )
-    for warning in report.warnings:
-        place = f" ({warning.where})" if warning.where else ""
-        yield Sentence(f"{warning.text}{place}", "warning")
+    if report.warnings:
+        yield Heading("Notes")
+        yield Items(tuple(_note(warning) for warning in report.warnings))
+
+
+def _note(notice: Notice) -> str:
+    return f"{notice.text} ({notice.where})" if notice.where else notice.text
 
 
 def _row(row: CheckRow) -> tuple[str, ...]:

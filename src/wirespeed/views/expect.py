@@ -6,7 +6,16 @@ from collections.abc import Iterator
 
 from wirespeed.comparison.expect import ExpectReport, ExpectRow
 from wirespeed.units import format_size
-from wirespeed.views.document import Block, Column, Document, Facts, Heading, Sentence, Table
+from wirespeed.views.document import (
+    Block,
+    Column,
+    Document,
+    Facts,
+    Heading,
+    Items,
+    Sentence,
+    Table,
+)
 from wirespeed.views.words import counted, number
 
 _COLUMNS = (
@@ -38,8 +47,9 @@ def _blocks(report: ExpectReport) -> Iterator[Block]:
         yield Sentence(
             "Where there is no validated band, from and to are what repeated runs differ by."
         )
-    for warning in report.warnings:
-        yield Sentence(warning.text, "warning")
+    if report.warnings:
+        yield Heading("Notes")
+        yield Items(tuple(warning.text for warning in report.warnings))
 
 
 def _row(row: ExpectRow) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from wirespeed.validation.groups import Group
 from wirespeed.validation.report import ValidationReport, WorstRecord
-from wirespeed.views.document import Block, Column, Document, Heading, Sentence, Table
+from wirespeed.views.document import Block, Column, Document, Heading, Items, Sentence, Table
 from wirespeed.views.words import counted
 
 _MOST_RECORDS = 20
@@ -43,10 +43,11 @@ def _blocks(report: ValidationReport) -> Iterator[Block]:
     yield _worst(report.worst[:_MOST_RECORDS])
     if report.skipped:
         yield Heading(f"{counted(len(report.skipped), 'record')} skipped")
-        for reason, count in Counter(entry.reason for entry in report.skipped).most_common():
-            yield Sentence(f"{count}: {reason}")
-    for warning in report.warnings:
-        yield Sentence(f"{warning.text} ({warning.where})", "warning")
+        reasons = Counter(entry.reason for entry in report.skipped).most_common()
+        yield Items(tuple(f"{count}: {reason}" for reason, count in reasons))
+    if report.warnings:
+        yield Heading("Notes")
+        yield Items(tuple(f"{notice.text} ({notice.where})" for notice in report.warnings))
 
 
 def _table(title: str, groups: Sequence[Group], names: tuple[str, ...]) -> Iterator[Block]:
