@@ -11,7 +11,7 @@ import numpy.typing as npt
 from wirespeed.catalog import gpu, parameters
 from wirespeed.collectives.bounds import Bounds, bounds_of
 from wirespeed.collectives.candidate import Candidate
-from wirespeed.collectives.candidates import candidates
+from wirespeed.collectives.candidates import options_of
 from wirespeed.collectives.notes import bottleneck_rows, cluster_row, option_rows
 from wirespeed.collectives.operation import Collective, Operation, bus_factor
 from wirespeed.collectives.result import CollectiveForecast, ForecastRow
@@ -42,11 +42,11 @@ class Curve:
 def curve(collective: Collective, cluster: Cluster, group: Group, sizes: Sequence[int]) -> Curve:
     """The time [s] of each size [B]; Infeasible where GPUs have no way to each other."""
     amounts = np.asarray(sizes, np.float64)
-    options = candidates(collective, cluster, group)
-    times = np.array([option.time(amounts) for option in options])
-    planned = times
-    choice = planned.argmin(axis=0)
-    return Curve(amounts, times[choice, np.arange(len(amounts))], choice, options, planned)
+    options = options_of(collective, cluster, group)
+    times = np.array([candidate.time(amounts) for candidate in options.candidates])
+    choice = options.choice(amounts)
+    time = times[choice, np.arange(len(amounts))]
+    return Curve(amounts, time, choice, options.candidates, options.expected(amounts))
 
 
 def forecast(

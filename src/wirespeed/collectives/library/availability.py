@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wirespeed.collectives.carry import Protocol
 from wirespeed.collectives.library.constants import Constants
 from wirespeed.collectives.library.environment import LibrarySettings
 from wirespeed.collectives.library.graph_summary import Graphs, Team
 from wirespeed.collectives.library.names import COLLNET, GATHERS, MULTICAST, ROOTED, Algorithm
 from wirespeed.collectives.operation import Collective, Operation
+from wirespeed.collectives.protocol import Protocol
 from wirespeed.topology.kinds import PathType
 
 _SUMMED = {"half", "float16", "fp16", "bfloat16", "bf16", "float", "float32", "fp32"}

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.collectives.carry import Protocol
 from wirespeed.collectives.library.environment import LibrarySettings
 from wirespeed.collectives.library.graph_summary import Graphs, Team
 from wirespeed.collectives.library.names import MULTICAST, Algorithm
+from wirespeed.collectives.protocol import Protocol
 
 _THREADS = {Protocol.LL: 512, Protocol.LL128: 640, Protocol.SIMPLE: 512}
 _BYTES_A_THREAD = {Protocol.LL: 8, Protocol.LL128: 8, Protocol.SIMPLE: 64}

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from wirespeed.collectives.carry import Protocol
 from wirespeed.collectives.library.availability import Situation, why_not
 from wirespeed.collectives.library.channels import channels_used
 from wirespeed.collectives.library.constants import constants_of
@@ -20,6 +19,7 @@ from wirespeed.collectives.library.names import CHOSEN, Algorithm
 from wirespeed.collectives.library.tuner import Tuner
 from wirespeed.collectives.library.tuning import library_time
 from wirespeed.collectives.operation import Collective
+from wirespeed.collectives.protocol import Protocol
 from wirespeed.errors import UsageError
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import ComponentKind

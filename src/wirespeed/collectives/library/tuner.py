@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from wirespeed.collectives.carry import Protocol
 from wirespeed.collectives.library.graph_summary import Team
 from wirespeed.collectives.library.names import CHOSEN, Algorithm
 from wirespeed.collectives.operation import Operation
+from wirespeed.collectives.protocol import Protocol
 from wirespeed.errors import InputError
 
 _ANY = -1
