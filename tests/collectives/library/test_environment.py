@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from wirespeed.collectives.carry import Protocol
 from wirespeed.collectives.library.environment import HcaFilter, LibrarySettings, parse_settings
 from wirespeed.collectives.library.names import Algorithm
 from wirespeed.collectives.operation import Operation
+from wirespeed.collectives.protocol import Protocol
 from wirespeed.topology.kinds import PathType
 from wirespeed.topology.software import Software
 

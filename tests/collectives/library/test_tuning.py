@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wirespeed.collectives.carry import Protocol
 from wirespeed.collectives.library.constants import constants_of, releases
 from wirespeed.collectives.library.graph_summary import Graphs, GraphSummary, Team
 from wirespeed.collectives.library.names import Algorithm
 from wirespeed.collectives.library.tuning import Case, algorithm_bandwidth, latency, library_time
 from wirespeed.collectives.operation import Operation
+from wirespeed.collectives.protocol import Protocol
 from wirespeed.topology.kinds import PathType
 
 pytestmark = pytest.mark.fast

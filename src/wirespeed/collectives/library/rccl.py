@@ -11,11 +11,11 @@ from typing import Literal
 
 import msgspec
 
-from wirespeed.collectives.carry import Protocol
 from wirespeed.collectives.library.graph_summary import Team
 from wirespeed.collectives.library.names import Algorithm
 from wirespeed.collectives.library.tuner import Rule, Tuner
 from wirespeed.collectives.operation import Operation
+from wirespeed.collectives.protocol import Protocol
 
 LL128_GPUS = ("gfx90a", "gfx942", "gfx950")
 """GPUs on which RCCL trusts stores of 128 bytes to arrive whole."""
