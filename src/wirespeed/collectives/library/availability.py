@@ -11,6 +11,7 @@ from wirespeed.collectives.library.constants import Constants
 from wirespeed.collectives.library.environment import LibrarySettings
 from wirespeed.collectives.library.graph_summary import Graphs, Team
 from wirespeed.collectives.library.names import COLLNET, GATHERS, MULTICAST, ROOTED, Algorithm
+from wirespeed.collectives.library.rccl import LL128_GPUS
 from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.topology.kinds import PathType
@@ -139,6 +140,8 @@ def _no_ll128(algorithm: Algorithm, on: Situation) -> str:
     if settings.protocols.get(operation) is not None:
         return ""
     graph, team = on.graphs.of[algorithm], on.team
+    if team.gfx:
+        return "" if team.gfx in LL128_GPUS and team.nodes > 1 else "RCCL keeps LL128 for networks"
     if team.cc < 70 or team.generation not in rules.ll128_generations:
         return "LL128 is not trusted on this GPU"
     if graph.type_intra > (PathType.NVB if rules.ll128_over_nvb else PathType.NVL):

@@ -44,7 +44,7 @@ def team_of(cluster: Cluster, group: Group) -> Team:
     """The group as the cost model counts it."""
     nodes = len(np.unique(domain_of(cluster, group.gpus)))
     row = gpu(cluster.machine.gpu)
-    return Team(len(group), nodes, row.cc or 0, cluster.machine.cpu_vendor)
+    return Team(len(group), nodes, row.cc or 0, cluster.machine.cpu_vendor, row.gfx)
 
 
 def find_graphs(

@@ -177,8 +177,8 @@ def _path_speed(cluster: Cluster, source: int, target: int) -> float:
 def _link_speed(kind: LinkKind, lanes: int, bandwidth: float, vendor: str) -> float:
     known = planning()
     if kind is LinkKind.PCIE:
-        generation = round(math.log2(bandwidth / lanes / 0.25e9))
-        return float(lanes) * known.pcie_lane_GBps * 2.0**generation
+        doublings = round(math.log2(bandwidth / lanes / 0.25e9))
+        return float(lanes) * known.pcie_lane_GBps * 2.0**doublings
     if kind is LinkKind.CPU:
         if vendor == "Intel" and bandwidth >= known.intel_fast_from_GBps * 1e9:
             return known.intel_fast_socket_GBps

@@ -16,6 +16,7 @@ from wirespeed.collectives.library.constants import constants_of
 from wirespeed.collectives.library.environment import LibrarySettings, parse_settings
 from wirespeed.collectives.library.graphs import find_graphs, team_of
 from wirespeed.collectives.library.names import CHOSEN, Algorithm
+from wirespeed.collectives.library.rccl import rccl_tuner
 from wirespeed.collectives.library.tuner import Tuner
 from wirespeed.collectives.library.tuning import library_time
 from wirespeed.collectives.operation import Collective
@@ -142,12 +143,14 @@ def make_plan(
     if not options:
         options = _fall_back(on)
         notices += (_nothing_left(settings, collective),)
+    if tuner is None and on.team.gfx:
+        tuner = rccl_tuner(on.team)
     return Plan(options, reasons, on, tuner, notices)
 
 
 def has_multicast(cluster: Cluster) -> bool:
     """Whether the NVSwitches can multicast, and no change or driver took that away."""
-    if not cluster.abilities.nvls or cluster.machine.library != "nccl":
+    if not cluster.abilities.nvls:
         return False
     unit = cluster.machine.unit
     switches = unit.of_kind(ComponentKind.NVSWITCH)
