@@ -95,6 +95,15 @@ def layouts(draw: st.DrawFn, most_domains: int = 20) -> Layout:
     return Layout(ranks, which, tuple(shapes.values()), begin)
 
 
+def equal_layout(domains: int, ranks: int) -> Layout:
+    """Equal domains where each rank has a NIC of its own, not in the order of ranks."""
+    turned = np.roll(np.arange(ranks), 1)
+    doors = tuple((int(position), 50 + nic) for nic, position in enumerate(turned))
+    shape = Shape(((turned, 1.0),), doors, (0,) * ranks, tuple(range(50, 50 + ranks)))
+    everyone = np.arange(domains * ranks).reshape(domains, ranks)
+    return Layout(tuple(everyone), np.zeros(domains, int), (shape,), 100 * np.arange(domains))
+
+
 def _shape(size: int, doors: int, seed: np.random.Generator) -> Shape:
     order = seed.permutation(size)
     at = [(int(seed.integers(size)), 50 + nic) for nic in range(doors)]
