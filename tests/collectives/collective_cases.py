@@ -7,13 +7,15 @@ from functools import cache
 import numpy as np
 from hypothesis import strategies as st
 
+from wirespeed.collectives.candidate import Candidate
+from wirespeed.collectives.candidates import options_of
 from wirespeed.collectives.forecast import forecast
 from wirespeed.collectives.layout import Layout, Shape
 from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.collectives.result import ForecastRow
 from wirespeed.collectives.rings import Rings
 from wirespeed.topology.change import parse_change
-from wirespeed.topology.cluster import Cluster, Group, build_cluster
+from wirespeed.topology.cluster import Cluster, Group, build_cluster, everyone
 from wirespeed.topology.fabrics.named import default_fabric
 from wirespeed.topology.machine import Machine
 from wirespeed.topology.machines import preset_machine
@@ -54,9 +56,16 @@ def rows(
     return forecast(asked, on, sizes, members).rows
 
 
-def plateau(operation: str, on: Cluster, members: Group | None = None) -> float:
-    """busbw of the ring at 8 GiB [GB/s]."""
-    return rows(operation, on, [PLATEAU], members)[0].busbw_GBps
+def options(operation: str, on: Cluster, members: Group | None = None) -> tuple[Candidate, ...]:
+    """Every way to do an operation, each with its time over size."""
+    chosen = members or everyone(on)
+    return options_of(Collective(Operation(operation)), on, chosen).candidates
+
+
+def option(operation: str, on: Cluster, members: Group | None, algorithm: str) -> Candidate:
+    """That algorithm under the protocol for large sizes."""
+    found = options(operation, on, members)
+    return next(c for c in found if (c.algorithm, c.protocol) == (algorithm, "Simple"))
 
 
 def ring_of(*orders: list[int]) -> Rings:
@@ -93,6 +102,15 @@ def layouts(draw: st.DrawFn, most_domains: int = 20) -> Layout:
     begin = 100 * np.arange(len(sizes))
     which = np.array([place[n] for n in sizes])
     return Layout(ranks, which, tuple(shapes.values()), begin)
+
+
+def equal_layout(domains: int, ranks: int) -> Layout:
+    """Equal domains where each rank has a NIC of its own, not in the order of ranks."""
+    turned = np.roll(np.arange(ranks), 1)
+    doors = tuple((int(position), 50 + nic) for nic, position in enumerate(turned))
+    shape = Shape(((turned, 1.0),), doors, (0,) * ranks, tuple(range(50, 50 + ranks)))
+    everyone = np.arange(domains * ranks).reshape(domains, ranks)
+    return Layout(tuple(everyone), np.zeros(domains, int), (shape,), 100 * np.arange(domains))
 
 
 def _shape(size: int, doors: int, seed: np.random.Generator) -> Shape:

@@ -14,6 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from wirespeed.collectives.algorithms.direct import alltoall_schedule, sendrecv_schedule
+from wirespeed.collectives.algorithms.nvls import (
+    collnet_schedule,
+    nvls_schedule,
+    nvls_tree_schedule,
+)
 from wirespeed.collectives.algorithms.ring import ring_schedule
 from wirespeed.collectives.algorithms.tree import door_of_each, parents, tree_schedule
 from wirespeed.collectives.layout import Layout
@@ -22,7 +27,10 @@ from wirespeed.collectives.rings import Rings
 from wirespeed.collectives.schedule import Schedule
 
 Edge = tuple[int, int, int, int]
-"""Source rank, target rank, NIC out, NIC in."""
+"""Source, target, NIC out, NIC in. Ranks count from 0; switches that add up come behind them."""
+
+NVSWITCH, FABRIC = -1, -2
+"""What all switches of a kind are counted as."""
 
 ON_RINGS = (
     Operation.ALL_REDUCE,
@@ -54,6 +62,10 @@ class Expansion:
     home: list[int] = field(default_factory=list)
     origin: list[int] = field(default_factory=list)
     steps: dict[int, list[Message]] = field(default_factory=lambda: defaultdict(list))
+    switches: list[int] = field(default_factory=list)
+    """Of each switch behind the ranks: NVSWITCH or FABRIC."""
+    by_switch: bool = False
+    """Whether what ranks of a domain send each other is counted to and from its NVSwitches."""
 
     def chunk(self, share: float, *, home: int = -1, origin: int = -1) -> int:
         self.share.append(share)
@@ -61,11 +73,17 @@ class Expansion:
         self.origin.append(origin)
         return len(self.share) - 1
 
-    def bytes_by_edge(self) -> dict[Edge, float]:
+    def bytes_by_edge(self, ranks: int) -> dict[Edge, float]:
         """What each edge carries in all, as a share of the operation's bytes."""
         total: dict[Edge, float] = defaultdict(float)
         for message in self.messages():
-            total[message.edge] += self.share[message.chunk]
+            a, b, out, enter = message.edge
+            a, b = (x if x < ranks else self.switches[x - ranks] for x in (a, b))
+            edges = [(a, b, out, enter)]
+            if self.by_switch and min(a, b) >= 0 and out < 0:
+                edges = [(a, NVSWITCH, -1, -1), (NVSWITCH, b, -1, -1)]
+            for edge in edges:
+                total[edge] += self.share[message.chunk]
         return dict(total)
 
     def messages(self) -> Iterator[Message]:
@@ -86,22 +104,22 @@ class Outcome:
 
 def play(operation: Operation, ranks: int, root: int, what: Expansion) -> Outcome:
     """All messages in order; fails where one is sent before its sender has anything to send."""
-    held = np.zeros((ranks, len(what.share), ranks), np.int16)
+    everything = ranks + len(what.switches)
+    held = np.zeros((everything, len(what.share), ranks), np.int16)
     for chunk in range(len(what.share)):
         for rank in range(ranks):
             if _has_at_start(operation, rank, root, what.origin[chunk]):
                 held[rank, chunk, rank] = 1
-    chain = np.zeros((ranks, len(what.share)), np.int64)
+    chain = np.zeros((everything, len(what.share)), np.int64)
     for step in sorted(what.steps):
-        before, waited = held.copy(), chain.copy()
-        for message in what.steps[step]:
-            source, target = message.edge[:2]
-            sent = before[source, message.chunk]
-            assert sent.any(), f"step {step}: rank {source} has no chunk {message.chunk} to send"
-            held[target, message.chunk] = sent + message.add * held[target, message.chunk]
-            chain[target, message.chunk] = max(
-                chain[target, message.chunk], waited[source, message.chunk] + 1
-            )
+        said = what.steps[step]
+        source, target = np.array([m.edge[:2] for m in said]).T
+        chunk, add = np.array([m.chunk for m in said]), np.array([m.add for m in said])
+        sent, waited = held[source, chunk], chain[source, chunk]
+        assert sent.any(axis=1).all(), f"in step {step} a rank sends what it does not have"
+        held[target[~add], chunk[~add]] = sent[~add]
+        np.add.at(held, (target[add], chunk[add]), sent[add])
+        np.maximum.at(chain, (target, chunk), waited + 1)
     return Outcome(held, int(chain.max()))
 
 
@@ -139,7 +157,12 @@ def bytes_of(schedule: Schedule) -> dict[Edge, float]:
         t = phase.transfers
         for row in zip(t.source, t.target, t.nic_out, t.nic_in, t.share, strict=True):
             total[tuple(map(int, row[:4]))] += float(row[4]) * phase.repeat
-    return dict(total)
+        if (s := phase.spokes) is not None:
+            for rank, nic, out, into in zip(s.rank, s.nic, s.out, s.into, strict=True):
+                switch = NVSWITCH if nic < 0 else FABRIC
+                total[int(rank), switch, int(nic), -1] += float(out)
+                total[switch, int(rank), -1, int(nic)] += float(into)
+    return {edge: amount for edge, amount in total.items() if amount}
 
 
 def waits_of(schedule: Schedule) -> float:
@@ -270,6 +293,137 @@ def _level(parent: np.ndarray, domain: int) -> int:
     return hops
 
 
+def in_switches(operation: Operation, layout: Layout) -> Played:
+    """NVLS: a domain's NVSwitches add up each chunk for its head, who has it multicast.
+
+    With several domains the heads of a chunk have switches of the fabric do the same between them.
+    """
+    case = _Heads(operation, layout)
+    for c in range(case.chunks):
+        case.gather(c)
+        if len(layout) > 1:
+            case.by_fabric(c)
+        case.spread(c)
+    schedule = nvls_schedule(operation, layout)
+    return Played(operation, case.ranks, schedule, case.what)
+
+
+def in_switches_and_trees(layout: Layout) -> Played:
+    """NVLSTree: NVSwitches inside the domains; heads join their sums by two trees, half each."""
+    case = _Heads(Operation.ALL_REDUCE, layout, parts=2)
+    for c in range(case.chunks):
+        case.gather(c)
+        _, nics = door_of_each(layout, case.channel[c])
+        case.by_tree(c, parents(len(layout), c % 2), nics)
+        case.spread(c)
+    return Played(Operation.ALL_REDUCE, case.ranks, nvls_tree_schedule(layout), case.what)
+
+
+def in_fabric(layout: Layout) -> Played:
+    """CollNetDirect: ranks of a domain add up at the head of each chunk, heads in the fabric."""
+    case = _Heads(Operation.ALL_REDUCE, layout)
+    case.what.by_switch = True
+    for c in range(case.chunks):
+        case.collect(c)
+        case.by_fabric(c)
+        case.hand_out(c)
+    return Played(Operation.ALL_REDUCE, case.ranks, collnet_schedule(layout), case.what)
+
+
+class _Heads:
+    """Chunks that one rank a domain is responsible for: the one at the chunk's door.
+
+    All domains are of one size and each rank has one door, or there is one domain.
+    """
+
+    MIDDLE = 10
+    """The step at which domains begin to exchange what they have added up."""
+
+    def __init__(self, operation: Operation, layout: Layout, parts: int = 1) -> None:
+        self.operation, self.layout, self.what = operation, layout, Expansion()
+        size = len(layout.ranks[0])
+        self.ranks = size * len(layout)
+        self.what.switches = [NVSWITCH] * len(layout) + [FABRIC]
+        self.channel: list[int] = []
+        self.head: list[list[int]] = []
+        whole = operation is Operation.ALL_REDUCE
+        for channel in range(size):
+            heads, _ = door_of_each(layout, channel)
+            if len(layout) == 1:
+                heads = [int(layout.ranks[0][channel])]
+            # One chunk for all domains, or one for the block of each head.
+            for block in [-1] * parts if whole else heads:
+                share = 1 / size / (parts if whole else len(layout))
+                origin = int(block) if operation is Operation.ALL_GATHER else -1
+                self.what.chunk(share, home=int(block), origin=origin)
+                self.channel.append(channel)
+                self.head.append([int(h) for h in heads])
+
+    @property
+    def chunks(self) -> int:
+        return len(self.channel)
+
+    def switch(self, domain: int) -> int:
+        return self.ranks + domain
+
+    def say(self, step: int, source: int, target: int, c: int, add: bool, nics=(-1, -1)) -> None:
+        self.what.steps[step].append(Message((source, target, *nics), c, add))
+
+    def gather(self, c: int) -> None:
+        """Every rank to the switch, the switch to the head; a gathered block is there already."""
+        if self.operation is Operation.ALL_GATHER:
+            return
+        for d, ranks in enumerate(self.layout.ranks):
+            for rank in ranks.tolist():
+                self.say(0, rank, self.switch(d), c, True)
+            self.say(1, self.switch(d), self.head[c][d], c, False)
+
+    def spread(self, c: int) -> None:
+        """The head to the switch, the switch to every rank; a scattered block stays."""
+        if self.operation is Operation.REDUCE_SCATTER:
+            return
+        for d, ranks in enumerate(self.layout.ranks):
+            alone = len(self.layout) == 1 and self.operation is Operation.ALL_GATHER
+            if alone and self.head[c][d] != self.what.origin[c]:
+                continue
+            self.say(100, self.head[c][d], self.switch(d), c, False)
+            for rank in ranks.tolist():
+                self.say(101, self.switch(d), rank, c, False)
+
+    def collect(self, c: int) -> None:
+        """Every rank's part straight to the head."""
+        for d, ranks in enumerate(self.layout.ranks):
+            for k, rank in enumerate(r for r in ranks.tolist() if r != self.head[c][d]):
+                self.say(k, rank, self.head[c][d], c, True)
+
+    def hand_out(self, c: int) -> None:
+        """The head's result straight to every rank."""
+        for d, ranks in enumerate(self.layout.ranks):
+            for rank in ranks.tolist():
+                if rank != self.head[c][d]:
+                    self.say(100, self.head[c][d], rank, c, False)
+
+    def by_fabric(self, c: int) -> None:
+        """Heads to the fabric's switches, which add up, and back to the heads that want it."""
+        fabric = self.ranks + len(self.layout)
+        _, nics = door_of_each(self.layout, self.channel[c])
+        for d, head in enumerate(self.head[c]):
+            if self.what.origin[c] in (-1, head):
+                self.say(self.MIDDLE, head, fabric, c, True, (int(nics[d]), -1))
+            if self.operation is not Operation.REDUCE_SCATTER or self.what.home[c] == head:
+                self.say(self.MIDDLE + 1, fabric, head, c, False, (-1, int(nics[d])))
+
+    def by_tree(self, c: int, parent: np.ndarray, nics: np.ndarray) -> None:
+        """Heads up a tree and down again."""
+        level = [_level(parent, d) for d in range(len(parent))]
+        top = self.MIDDLE + max(level)
+        for d in np.flatnonzero(parent >= 0).tolist():
+            above, (out, enter) = int(parent[d]), (int(nics[d]), int(nics[parent[d]]))
+            self.say(top - level[d], self.head[c][d], self.head[c][above], c, True, (out, enter))
+            down = top + level[d] - 1
+            self.say(down, self.head[c][above], self.head[c][d], c, False, (enter, out))
+
+
 def alltoall(ranks: int) -> Played:
     """Every rank's block for every other one, all at once; its own is there already."""
     what = Expansion()
@@ -296,4 +450,7 @@ EXPANSIONS: dict[str, Callable[..., Played]] = {
     "tree": on_trees,
     "direct.alltoall": alltoall,
     "direct.sendrecv": sendrecv,
+    "nvls.nvls": in_switches,
+    "nvls.nvls_tree": in_switches_and_trees,
+    "nvls.collnet": in_fabric,
 }

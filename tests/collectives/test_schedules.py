@@ -11,13 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wirespeed.collectives.algorithms as algorithms
-from collectives.collective_cases import layouts, ring_of, rings
+from collectives.collective_cases import equal_layout, layouts, ring_of, rings
 from collectives.schedule_oracle import (
     EXPANSIONS,
     ON_RINGS,
     Played,
     alltoall,
     bytes_of,
+    in_fabric,
+    in_switches,
+    in_switches_and_trees,
     on_rings,
     on_trees,
     sendrecv,
@@ -32,7 +35,7 @@ FEW = list(range(2, 9))
 def check(played: Played) -> None:
     """The data arrives, and each edge carries what the schedule says."""
     assert played.is_right()
-    counted, sent = bytes_of(played.schedule), played.expansion.bytes_by_edge()
+    counted, sent = bytes_of(played.schedule), played.expansion.bytes_by_edge(played.ranks)
     assert counted.keys() == sent.keys()
     assert [counted[e] for e in sent] == pytest.approx(list(sent.values()))
 
@@ -89,6 +92,37 @@ def test_data_on_a_tree_waits_for_no_more_messages_than_the_schedule_counts(layo
     chain = max(len(ranks) for ranks in layout.ranks) - 1
     assert waits_of(played.schedule) == pytest.approx(2 * chain + 2 * depth(len(layout)))
     assert played.outcome().hops <= waits_of(played.schedule) + 1e-9
+
+
+IN_SWITCHES = (Operation.ALL_REDUCE, Operation.ALL_GATHER, Operation.REDUCE_SCATTER)
+DOMAINS = [(2, 2), (2, 8), (3, 4), (5, 2), (4, 1)]
+
+
+@pytest.mark.parametrize("operation", IN_SWITCHES)
+@pytest.mark.parametrize("ranks", [*FEW, 16])
+def test_nvswitches_add_up_and_multicast_inside_a_domain(operation, ranks):
+    check(in_switches(operation, equal_layout(1, ranks)))
+
+
+@pytest.mark.parametrize("operation", IN_SWITCHES)
+@pytest.mark.parametrize(("domains", "ranks"), DOMAINS)
+def test_nvswitches_and_a_fabric_add_up_over_domains(operation, domains, ranks):
+    check(in_switches(operation, equal_layout(domains, ranks)))
+
+
+@pytest.mark.parametrize(("domains", "ranks"), DOMAINS)
+def test_trees_join_what_nvswitches_added_up(domains, ranks):
+    check(in_switches_and_trees(equal_layout(domains, ranks)))
+
+
+@pytest.mark.parametrize(("domains", "ranks"), DOMAINS)
+def test_a_fabric_adds_up_what_domains_collected(domains, ranks):
+    check(in_fabric(equal_layout(domains, ranks)))
+
+
+def test_a_gpu_of_eight_on_nvls_moves_an_eighth_more_than_its_buffer_each_way():
+    loads = bytes_of(in_switches(Operation.ALL_REDUCE, equal_layout(1, 8)).schedule)
+    assert list(loads.values()) == pytest.approx([1 + 1 / 8] * 16)
 
 
 @pytest.mark.parametrize("ranks", [*FEW, 16, 33])
