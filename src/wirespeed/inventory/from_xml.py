@@ -115,6 +115,7 @@ def _machine(hosts: list[HostFacts], library: str, file: str) -> XmlMachine:
         part.build()
     for part in parts:
         joiner.join(part)
+    joiner.join_switches()
     first = hosts[0].cpus[0] if hosts[0].cpus else {}
     vendor, model, _ = cpu_names(
         str(first.get("arch", "")),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from wirespeed.catalog import Gpu, gpu, gpus
 from wirespeed.errors import UnknownName
+from wirespeed.topology.nccl_speeds import cpu_planning_of
 
 _NVIDIA = "0x10de"
 _AMD = "0x1002"
@@ -161,3 +164,54 @@ def _epyc(family: int, model: int) -> tuple[str, str]:
     if family == 25:
         return ("EPYC Genoa", "epyc-genoa") if model >= 16 else ("EPYC Milan", "epyc-milan")
     return "EPYC Rome", "epyc-rome"
+
+
+def ids_of_gpu(row: Gpu | None) -> tuple[str, str]:
+    """(vendor, device) of a part of the catalog; empty where this file lists none."""
+    return next((ids for ids, key in _GPUS.items() if row is not None and key == row.key), ("", ""))
+
+
+def ids_of_nic(key: str) -> tuple[str, str]:
+    """(vendor, device) of an adapter of the catalog; empty where this file lists none."""
+    return next((ids for ids, name in _NICS.items() if name == key), ("", ""))
+
+
+def gcn_of(row: Gpu) -> str:
+    """What RCCL writes for a part's instruction set."""
+    return row.gfx or next((gcn for gcn, key in _BY_GCN.items() if key == row.key), "")
+
+
+def cpu_ids(model: str) -> tuple[str, str, int, int]:
+    """(arch, vendor, family, model) that stand for a CPU of that name; x86_64 alone if unknown."""
+    text = model.lower()
+    if any(word in text for word in ("grace", "vera", "arm", "graviton", "axion")):
+        return "arm64", "ARM", 0, 0
+    if "power" in text:
+        return "ppc64", "IBM", 0, 0
+    if "epyc" in text:
+        number = re.search(r"\b[79][0-9a-z]{2}([1-5])", text)
+        known = next((ids for word, ids in _EPYC_IDS.items() if word in text), None)
+        family, at = known or _EPYC_BY_DIGIT[number[1] if number else "2"]
+        return "x86_64", "AuthenticAMD", family, at
+    if "xeon" in text:
+        return "x86_64", "GenuineIntel", 6, _intel_model(text)
+    return "x86_64", "", 0, 0
+
+
+# Family and model as NCCL writes them; then by the last digit of an EPYC's number.
+_EPYC_IDS = {"rome": (143, 49), "milan": (175, 1), "genoa": (175, 17), "turin": (191, 2)}
+_EPYC_BY_DIGIT = {
+    "1": (143, 1),
+    "2": (143, 49),
+    "3": (175, 1),
+    "4": (175, 17),
+    "5": (191, 2),
+}
+
+
+def _intel_model(text: str) -> int:
+    """The least model number that NCCL puts in the same class as a Xeon of that name."""
+    planned = cpu_planning_of(text)
+    return next(
+        (least for least, name, _ in _INTEL if cpu_planning_of(name) == planned), _INTEL[-1][0]
+    )

@@ -34,6 +34,10 @@ class GpuJoiner:
     oddities: Notes
     bus_ids: dict[int, str] = field(default_factory=dict)
     _switches: dict[str, int] = field(default_factory=dict)
+    _seen: dict[int, list[int]] = field(default_factory=dict)
+    """The switches of each GPU."""
+    _loads: dict[int, tuple[int, float]] = field(default_factory=dict)
+    """Links and width [B/s] from GPUs into each switch."""
 
     def join(self, host: HostBuilder) -> None:
         """Adds all links of the GPUs of one host."""
@@ -68,9 +72,13 @@ class GpuJoiner:
             self.bus_ids[switch] = link.target
         # A way through a switch is a direct hop and a crossing, in two links.
         latency = (hop_latency("nvlink").latency + hop_latency("nvswitch").latency) / 2
+        switch = self._switches[link.target]
+        self._seen.setdefault(gpu, []).append(switch)
+        lanes, width = self._loads.get(switch, (0, 0.0))
+        self._loads[switch] = (lanes + link.count, width + link.count * rate)
         self.builder.connect(
             gpu,
-            self._switches[link.target],
+            switch,
             LinkKind.NVLINK,
             bandwidth=link.count * rate,
             lanes=link.count,
@@ -125,7 +133,44 @@ class GpuJoiner:
             bus, links = str(given.get("bus_id", "")), whole(given.get("c2c_links"))
             if bus not in host.gpus or links <= 0:
                 continue
-            stated = links * whole(given.get("c2c_MBps")) * 1e6
-            known = c2c(self.gpu.c2c).bandwidth if self.gpu is not None and self.gpu.c2c else 0.0
-            if stated or known:
-                self._to_cpu(host, bus, known or stated, links)
+            width = links * whole(given.get("c2c_MBps")) * 1e6
+            if not width and self.gpu is not None and self.gpu.c2c:
+                width = c2c(self.gpu.c2c).bandwidth
+            if width:
+                self._to_cpu(host, bus, width, links)
+
+    def join_switches(self) -> None:
+        """Joins groups of switches that share no GPU: to NCCL, all switches are one.
+
+        Switch k of a group has trunks to switch k of the others, as wide as its GPUs' links: right
+        for the two boards of a DGX-2, an assumption elsewhere.
+        """
+        groups = self._groups()
+        if len(groups) < 2:
+            return
+        text = "NVSwitches come in {} groups; trunks as wide as the GPUs' links are assumed"
+        self.notices.add("trunk-assumed", text.replace("{}", str(len(groups))))
+        for k in range(max(map(len, groups))):
+            alike = [group[k] for group in groups if k < len(group)]
+            if len(alike) > 2:
+                upper = self.builder.add(ComponentKind.NVSWITCH, node=self.node)
+                for switch in alike:
+                    self._trunk(switch, upper)
+            elif len(alike) == 2:
+                self._trunk(*alike)
+
+    def _trunk(self, switch: int, other: int) -> None:
+        lanes, width = self._loads[switch]
+        latency = hop_latency("nvswitch").latency
+        self.builder.connect(
+            switch, other, LinkKind.NVLINK, bandwidth=width, lanes=lanes, latency=latency
+        )
+
+    def _groups(self) -> list[list[int]]:
+        """Switches that GPUs join, in order of their names."""
+        group = {switch: {switch} for switch in self._switches.values()}
+        for switches in self._seen.values():
+            merged = set().union(*(group[switch] for switch in switches))
+            for switch in merged:
+                group[switch] = merged
+        return [list(members) for members in sorted({tuple(sorted(g)) for g in group.values()})]
