@@ -85,6 +85,7 @@ def collective(
         library=str(target.software),
         fabric=target.fabric or None,
         env=dict(target.software.env),
+        changes=target.changes,
     )
     return with_inputs(result, inputs)
 

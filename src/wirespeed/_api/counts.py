@@ -52,6 +52,7 @@ def _unreadable(text: str, why: str, where: str) -> UsageError:
     )
 
 
-_MOST = 1_000_000
+_MOST = 65_536
+"""Nodes of the largest default fabric: 65,536 ports a rail."""
 _DIGITS = 20
 """So many are read, leading zeros included; Python refuses a few thousand."""

@@ -82,18 +82,18 @@ def _said(error: CycloptsError) -> str:
 
 def _complain(error: WirespeedError) -> int:
     sys.stdout.flush()
-    for line in f"wirespeed: {error}".splitlines():
-        indent = " " * (len(line) - len(line.lstrip()))
-        print(_folded(line, indent), file=sys.stderr)
+    what, *more = f"wirespeed: {error}".splitlines()
+    print(what, *map(_folded, more), sep="\n", file=sys.stderr)
     return WRONG_USE
 
 
-def _folded(line: str, indent: str) -> str:
-    """The line in lines of 100 columns, each under the first; names with hyphens kept whole."""
+def _folded(line: str) -> str:
+    """An indented line in lines of 100 columns below each other; long names are kept whole."""
+    indent = " " * (len(line) - len(line.lstrip()))
     return textwrap.fill(
         line,
         LINE_WIDTH,
-        subsequent_indent=indent or "  ",
+        subsequent_indent=indent,
         break_long_words=False,
         break_on_hyphens=False,
     )

@@ -102,8 +102,11 @@ def _node_facts(report: TopoReport) -> Iterator[tuple[str, str]]:
 
 
 def _gpu_links(report: TopoReport) -> Iterator[tuple[str, str]]:
-    """NVLink or xGMI of the first GPU: to what, how many links, how much in all."""
+    """NVLink, xGMI and C2C of the first GPU: to what, how many links, how much in all."""
     first = report.gpus[0].name
+    for row in report.links:
+        if row.source == first and row.kind == "c2c":
+            yield LINKS["c2c"], f"{rate(row.bandwidth_GBps)} GB/s a GPU to its CPU, per direction"
     for kind in ("nvlink", "xgmi"):
         links = [row for row in report.links if row.source == first and row.kind == kind]
         if not links:
