@@ -13,7 +13,6 @@ from wirespeed.inventory import Resolved
 from wirespeed.topology.assemble import FabricDesign
 from wirespeed.topology.change import Change, ChangeKind, parse_change
 from wirespeed.topology.cluster import Cluster, build_cluster
-from wirespeed.topology.machine import Machine
 from wirespeed.topology.software import DEFAULT_VERSION, Software, parse_library
 
 
@@ -41,7 +40,7 @@ def cluster(
     return build_cluster(
         found.machine,
         nodes=count,
-        fabric=_fabric(found.machine, count, fabric or found.fabric),
+        fabric=_fabric(found, count, fabric),
         software=_software(found, library, env or {}),
         changes=edits,
     )
@@ -83,9 +82,13 @@ def _software(found: Resolved, library: str | None, env: Mapping[str, str]) -> S
     return replace(software, env={**software.env, **env})
 
 
-def _fabric(machine: Machine, nodes: int, name: str | None) -> tuple[str, FabricDesign] | None:
+def _fabric(found: Resolved, nodes: int, name: str | None) -> tuple[str, FabricDesign] | None:
+    """The fabric that was asked for, or the source's own, or the platform's default."""
+    machine = found.machine
     if name is None and nodes <= machine.unit.nodes:
         return None
+    if name is None and found.fabric is not None:
+        return found.fabric
     # Here, since most forecasts are about one machine and are to start fast.
     from wirespeed.topology.fabrics.named import default_fabric, fabric_named
 
