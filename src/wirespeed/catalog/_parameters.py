@@ -71,6 +71,9 @@ def generation_of(architecture: str, cc: int | None) -> str:
     """The key under `generation` that a GPU's parameters stand under."""
     if architecture == "Ampere" and cc == 86:
         return "ampere-ga102"
+    if architecture.startswith("Blackwell"):
+        # The cards for workstations share the name, not the links.
+        return "blackwell" if cc in (100, 103) else "other"
     name = architecture.lower().replace(" ", "")
     known = {key.split(".")[1] for key in parameters().table if key.startswith("generation.")}
     return name if name in known else "other"

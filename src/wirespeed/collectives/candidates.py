@@ -19,7 +19,7 @@ from wirespeed.collectives.algorithms.tree import tree_schedule
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.carry import Carrier
 from wirespeed.collectives.copies import copy_candidate
-from wirespeed.collectives.costs import costs_of
+from wirespeed.collectives.costs import cost_class, costs_of
 from wirespeed.collectives.laid import Laid, lay, price
 from wirespeed.collectives.layout import Layout, layout_of
 from wirespeed.collectives.library.names import CHOSEN, Algorithm
@@ -34,17 +34,25 @@ Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 
 
+_DIRECT = (Protocol.LL, Protocol.SIMPLE)
+_LL_MESSAGE = 16 * 2**10
+"""[B] up to which a message that goes straight is sent with LL. Source: NCCL_P2P_LL_THRESHOLD."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Options:
     """The ways to do an operation, and how the library weighs them.
 
-    `plan` is None where there is nothing to choose; `planned` gives the columns of the plan that
-    the candidates are, in their order.
+    `laid` is what each candidate was priced from; copies have none. `plan` is None where there is
+    nothing to choose; `planned` gives the columns of the plan that the candidates are. `message` is
+    the share of the bytes in one message where messages go straight, by which their protocol goes.
     """
 
     candidates: tuple[Candidate, ...]
+    laid: tuple[Laid, ...] = ()
     plan: Plan | None = None
     planned: tuple[int, ...] = ()
+    message: float = 0.0
 
     def expected(self, sizes: Floats) -> Floats:
         """[candidates, sizes] what the library expects each to take [s]."""
@@ -56,7 +64,7 @@ class Options:
     def choice(self, sizes: Floats) -> Ids:
         """[sizes] the candidate that the library takes."""
         if self.plan is None:
-            return np.zeros(len(sizes), np.int64)
+            return (self.message * sizes > _LL_MESSAGE).astype(np.int64)
         place = np.full(len(self.plan.options), -1, np.int64)
         place[list(self.planned)] = np.arange(len(self.planned))
         chosen = place[self.plan.choice(sizes)]
@@ -69,19 +77,23 @@ def options_of(collective: Collective, cluster: Cluster, group: Group) -> Option
     operation = collective.operation
     if operation in COPIES:
         return Options((copy_candidate(collective, cluster, group),))
-    costs = costs_of(cluster, collective.launch, parameters())
+    costs = costs_of(cost_class(cluster, collective.launch), parameters())
     on = Carrier(cluster, group)
     if operation not in CHOSEN:
-        return Options((price(lay(_direct(operation, len(group)), on), costs, Protocol.SIMPLE),))
+        direct = lay(_direct(operation, len(group)), on)
+        ways = tuple(price(direct, costs, protocol) for protocol in _DIRECT)
+        share = 1 / len(group) if operation is Operation.ALLTOALL else 1.0
+        return Options(ways, (direct,) * len(ways), message=share)
     plan = make_plan(collective, cluster, group)
     laid = laid_schedules(collective, on, {option.algorithm for option in plan.options})
-    found, planned = [], []
+    found, bases, planned = [], [], []
     for k, option in enumerate(plan.options):
         if option.algorithm in laid:
             candidate = price(laid[option.algorithm], costs, option.protocol)
             found.append(replace(candidate, channels=option.channels))
+            bases.append(laid[option.algorithm])
             planned.append(k)
-    return Options(tuple(found), plan, tuple(planned))
+    return Options(tuple(found), tuple(bases), plan, tuple(planned))
 
 
 def laid_schedules(

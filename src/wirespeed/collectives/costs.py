@@ -50,6 +50,7 @@ class Costs:
         factor: [terms] wire bytes for each byte of payload.
         step: by protocol, [media] s that a step waits besides bytes and links.
         call: by protocol, s that a call costs besides its steps.
+        wire: by protocol, bytes moved for each byte that Simple moves.
         nvls_step, sharp_step: [s] through NVSwitches or switches of the fabric.
         fill: [media] s of overhead in the pipeline for each step; `nvls_fill` through NVSwitches.
         local: [s/B] that a GPU needs to move data within its memory by its copying threads.
@@ -58,6 +59,7 @@ class Costs:
     factor: Floats
     step: dict[Protocol, Floats]
     call: dict[Protocol, float]
+    wire: dict[Protocol, float]
     nvls_step: float
     sharp_step: float
     fill: Floats
@@ -65,26 +67,42 @@ class Costs:
     local: float
 
 
-def costs_of(cluster: Cluster, launch: str, parameters: Parameters) -> Costs:
-    """The costs that a set of parameters gives a cluster: its GPU generation and its network.
+@dataclass(frozen=True, slots=True)
+class CostClass:
+    """What decides the costs of a cluster: runs of one class cost the same."""
 
-    `launch` is how calls are launched: process, thread or graph.
-    """
+    generation: str
+    network: str
+    launch: str
+    switched: bool
+    """Whether NVSwitches join the GPUs."""
+
+
+def cost_class(cluster: Cluster, launch: str) -> CostClass:
+    """The class of a cluster; `launch` is how calls are launched: process, thread or graph."""
     row = gpu(cluster.machine.gpu)
-    generation = generation_of(row.architecture, row.cc)
-    network = "socket" if cluster.abilities.socket else cluster.machine.network
+    return CostClass(
+        generation=generation_of(row.architecture, row.cc),
+        network="socket" if cluster.abilities.socket else cluster.machine.network,
+        launch=launch,
+        switched=cluster.machine.has_nvswitch,
+    )
+
+
+def costs_of(kind: CostClass, parameters: Parameters) -> Costs:
+    """The costs that a set of parameters gives a class: its GPU generation and its network."""
 
     def own(key: str) -> float:
-        return parameters.get(f"generation.{generation}.{key}", f"generation.other.{key}")
+        return parameters.get(f"generation.{kind.generation}.{key}", f"generation.other.{key}")
 
     def net(key: str) -> float:
-        return parameters.get(f"transport.{network}.{key}", f"transport.infiniband.{key}")
+        return parameters.get(f"transport.{kind.network}.{key}", f"transport.infiniband.{key}")
 
     def pcie(key: str) -> float:
         return parameters.number(f"transport.pcie.{key}")
 
-    switched = f"generation.{generation}.switched_share"
-    through_switch = cluster.machine.has_nvswitch and switched in parameters.table
+    switched = f"generation.{kind.generation}.switched_share"
+    through_switch = kind.switched and switched in parameters.table
     share = np.ones(len(Term))
     share[Term.NVLINK] = own("switched_share" if through_switch else "nvlink_share")
     share[Term.NVLS] = own("nvls_share")
@@ -93,16 +111,18 @@ def costs_of(cluster: Cluster, launch: str, parameters: Parameters) -> Costs:
     share[Term.NIC] = pcie("copy_share")
     share[Term.HOST] = parameters.number("transport.host.share")
     share[Term.NETWORK] = net("share")
-    call = own("call") + parameters.get(f"launch.{launch}.call", "launch.process.call")
-    step, extra = {}, {}
+    call = own("call") + parameters.get(f"launch.{kind.launch}.call", "launch.process.call")
+    step, extra, wire = {}, {}, {}
     for protocol in Protocol:
-        key = f"step_{protocol.value.lower()}"
-        step[protocol] = np.array([own(key), pcie(key), net(key)]) * US
-        extra[protocol] = parameters.get(f"protocol.{protocol.value.lower()}.call")
+        word = protocol.value.lower()
+        step[protocol] = np.array([own(f"step_{word}"), pcie(f"step_{word}"), net(f"step_{word}")])
+        extra[protocol] = parameters.number(f"protocol.{word}.call")
+        wire[protocol] = 1 / parameters.number(f"protocol.{word}.share")
     return Costs(
         factor=1 / share,
-        step=step,
-        call={protocol: max(call + extra[protocol], 1.0) * US for protocol in Protocol},
+        step={protocol: us * US for protocol, us in step.items()},
+        call={protocol: (call + extra[protocol]) * US for protocol in Protocol},
+        wire=wire,
         nvls_step=own("nvls_step") * US,
         sharp_step=parameters.number("transport.sharp.step") * US,
         fill=np.array([own("fill"), pcie("fill"), net("fill")]) * US,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.carry import Carrier
 from wirespeed.collectives.costs import Costs, Medium, Term
-from wirespeed.collectives.protocol import WIRE_BYTES, Protocol
+from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.schedule import Schedule
 
 Floats = npt.NDArray[np.float64]
@@ -43,12 +43,15 @@ class Laid:
     steps: Floats
     switched: Floats
     local: float
+    messages: Floats
+    """[media] messages beside the steps, which fill pipelines but wait for nothing."""
 
 
 def lay(schedule: Schedule, on: Carrier) -> Laid:
     """A schedule on the resources of its cluster and group."""
     loads: Loads = {}
     links, steps, switched = 0.0, np.zeros(len(Medium)), np.zeros(2)
+    carried = np.zeros(len(Medium))
     for phase in schedule.phases:
         if len(phase.transfers):
             moved = on.carry(phase.transfers)
@@ -59,6 +62,7 @@ def lay(schedule: Schedule, on: Carrier) -> Laid:
                 waits = np.zeros(len(phase.transfers))
                 waits[np.lexsort((moved.latency, moved.medium))[-1]] = phase.repeat
             links += float(waits @ moved.latency)
+            carried += np.bincount(moved.medium, phase.transfers.share, minlength=len(Medium))
             steps += np.bincount(moved.medium, waits, minlength=len(Medium))
         if phase.spokes is not None:
             _add(loads, on.carry_spokes(phase.spokes), 1)
@@ -75,6 +79,7 @@ def lay(schedule: Schedule, on: Carrier) -> Laid:
         steps=steps,
         switched=switched,
         local=schedule.local,
+        messages=_spread(schedule.messages, carried),
     )
 
 
@@ -84,18 +89,25 @@ def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
     worst = int(seconds.argmax()) if len(seconds) else -1
     waiting = laid.links + float(laid.steps @ costs.step[protocol])
     waiting += float(laid.switched @ np.array([costs.nvls_step, costs.sharp_step]))
-    fill = float(laid.steps @ costs.fill) + (costs.nvls_fill if laid.switched[0] else 0.0)
+    fill = float((laid.steps + laid.messages) @ costs.fill) + (
+        costs.nvls_fill if laid.switched[0] else 0.0
+    )
     return Candidate(
         algorithm=laid.algorithm,
         protocol=protocol.value,
         channels=laid.channels,
         latency=costs.call[protocol] + waiting,
-        per_byte=float(seconds[worst]) * WIRE_BYTES[protocol] if worst >= 0 else 0.0,
+        per_byte=float(seconds[worst]) * costs.wire[protocol] if worst >= 0 else 0.0,
         bottleneck=int(laid.resource[worst]) if worst >= 0 else -1,
         payload=float(laid.payload[worst]) if worst >= 0 else 0.0,
         local=laid.local * costs.local,
         fill=fill if protocol is Protocol.SIMPLE else 0.0,
     )
+
+
+def _spread(messages: int, carried: Floats) -> Floats:
+    """Messages by medium, in proportion to the bytes that each carries."""
+    return messages * carried / carried.sum() if messages else np.zeros(len(Medium))
 
 
 def _add(loads: Loads, more: Loads, times: int) -> None:

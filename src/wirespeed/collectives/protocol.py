@@ -11,7 +11,3 @@ class Protocol(StrEnum):
     LL = "LL"
     LL128 = "LL128"
     SIMPLE = "Simple"
-
-
-WIRE_BYTES = {Protocol.LL: 2.0, Protocol.LL128: 128 / 120, Protocol.SIMPLE: 1.0}
-"""Bytes on the wire for each byte of payload. Source: NCCL's documentation of the protocols."""

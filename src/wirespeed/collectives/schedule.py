@@ -76,13 +76,15 @@ class Schedule:
     """Phases that run one after the other.
 
     `channels` is how many ways through the machine it uses at once. `local` is what each rank moves
-    within its own memory while none of its links works for it, as a share of the bytes.
+    within its own memory while none of its links works for it, as a share of the bytes. `messages`
+    is how many messages a rank deals with beside the steps that data waits for.
     """
 
     algorithm: str
     phases: tuple[Phase, ...]
     channels: int
     local: float = 0.0
+    messages: int = 0
 
 
 def transfers(

@@ -12,7 +12,7 @@ def alltoall_schedule(ranks: int) -> Schedule:
     source, target = np.divmod(np.arange(ranks * ranks), ranks)
     kept = source != target
     phase = Phase(transfers(source[kept], target[kept], 1 / ranks))
-    return Schedule("Direct", (phase,), channels=1, local=1 / ranks)
+    return Schedule("Direct", (phase,), channels=1, local=1 / ranks, messages=ranks - 2)
 
 
 def sendrecv_schedule(ranks: int) -> Schedule:
