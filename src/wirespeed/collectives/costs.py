@@ -59,6 +59,8 @@ class Costs:
     factor: Floats
     step: dict[Protocol, Floats]
     call: dict[Protocol, float]
+    direct_call: float
+    """[s] that a call costs besides where messages go straight and no algorithm is run."""
     wire: dict[Protocol, float]
     nvls_step: float
     sharp_step: float
@@ -115,13 +117,16 @@ def costs_of(kind: CostClass, parameters: Parameters) -> Costs:
     step, extra, wire = {}, {}, {}
     for protocol in Protocol:
         word = protocol.value.lower()
-        step[protocol] = np.array([own(f"step_{word}"), pcie(f"step_{word}"), net(f"step_{word}")])
+        # Between GPUs LL128 and Simple wait alike: both hand over whole lines, not words.
+        inner = own("step_ll" if protocol is Protocol.LL else "step_simple")
+        step[protocol] = np.array([inner, pcie(f"step_{word}"), net(f"step_{word}")])
         extra[protocol] = parameters.number(f"protocol.{word}.call")
         wire[protocol] = 1 / parameters.number(f"protocol.{word}.share")
     return Costs(
         factor=1 / share,
         step={protocol: us * US for protocol, us in step.items()},
         call={protocol: (call + extra[protocol]) * US for protocol in Protocol},
+        direct_call=parameters.number("protocol.direct.call") * US,
         wire=wire,
         nvls_step=own("nvls_step") * US,
         sharp_step=parameters.number("transport.sharp.step") * US,

@@ -89,6 +89,7 @@ def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
     worst = int(seconds.argmax()) if len(seconds) else -1
     waiting = laid.links + float(laid.steps @ costs.step[protocol])
     waiting += float(laid.switched @ np.array([costs.nvls_step, costs.sharp_step]))
+    direct = costs.direct_call if laid.algorithm == "Direct" else 0.0
     fill = float((laid.steps + laid.messages) @ costs.fill) + (
         costs.nvls_fill if laid.switched[0] else 0.0
     )
@@ -96,7 +97,7 @@ def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
         algorithm=laid.algorithm,
         protocol=protocol.value,
         channels=laid.channels,
-        latency=costs.call[protocol] + waiting,
+        latency=costs.call[protocol] + direct + waiting,
         per_byte=float(seconds[worst]) * costs.wire[protocol] if worst >= 0 else 0.0,
         bottleneck=int(laid.resource[worst]) if worst >= 0 else -1,
         payload=float(laid.payload[worst]) if worst >= 0 else 0.0,

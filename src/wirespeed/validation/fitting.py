@@ -70,6 +70,7 @@ class Sample:
     messages: Floats
     switched: Floats
     local: Floats
+    direct: Floats
     protocol: Ids
     kind: Ids
     size: Floats
@@ -89,6 +90,7 @@ class Sample:
         nvls_fill = np.array([c.nvls_fill for c in costs])[kind] * (self.switched[:, 0] > 0)
         local = np.array([c.local for c in costs])[kind]
         moving = np.einsum("rkt,rt->rk", self.busy, factor).max(axis=1) * wire * self.size
+        call += np.array([c.direct_call for c in costs])[kind] * self.direct
         waiting = call + self.links + (self.steps * step).sum(1) + (self.switched * switch).sum(1)
         simple = _PROTOCOLS[-1] is Protocol.SIMPLE and protocol == len(_PROTOCOLS) - 1
         fill = np.where(simple, ((self.steps + self.messages) * each).sum(1) + nvls_fill, 0.0)
@@ -229,6 +231,7 @@ def sample(rows: Sequence[FitRow], kinds: tuple[CostClass, ...]) -> Sample:
         messages=np.array([row.laid.messages for row in rows]).reshape(len(rows), len(Medium)),
         switched=np.array([row.laid.switched for row in rows]).reshape(len(rows), 2),
         local=np.array([row.laid.local for row in rows]),
+        direct=np.array([float(row.laid.algorithm == "Direct") for row in rows]),
         protocol=np.array([row.protocol for row in rows], np.int64),
         kind=np.array([row.kind for row in rows], np.int64),
         size=np.array([row.size for row in rows]),
