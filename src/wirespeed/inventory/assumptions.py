@@ -46,9 +46,9 @@ def _gpu(machine: Machine, completed: Completed) -> Iterable[Notice]:
 def _links(machine: Machine, completed: Completed) -> Iterable[Notice]:
     """Links between GPUs of which no row says anything."""
     facts, style = completed.facts, completed.design.nvlink.style
-    if len(facts.gpus) > 1 and not facts.links and style != "none" and not _any_pair(facts):
-        text = f"nothing says how the GPUs are linked: as in preset {machine.platform}"
-        yield Notice("links-from-preset", text)
+    if len(facts.gpus) > 1 and not facts.links and not _any_pair(facts):
+        how = f"as in preset {machine.platform}" if style != "none" else "taken as PCIe only"
+        yield Notice("links-from-preset", f"nothing says how the GPUs are linked: {how}")
 
 
 def _any_pair(facts: NodeFacts) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations_with_replacement
+
 import numpy as np
 
 from wirespeed.topology.kinds import ComponentKind
@@ -20,4 +22,7 @@ def graph_words(unit: Unit) -> dict[tuple[str, str], str]:
         for component in unit.of_kind(kind).tolist()
         if unit.node[component] == 0
     ]
-    return {(a, b): smi_word(routes, one, other) for a, one in devices for b, other in devices}
+    words: dict[tuple[str, str], str] = {}
+    for (a, one), (b, other) in combinations_with_replacement(devices, 2):
+        words[a, b] = words[b, a] = smi_word(routes, one, other)
+    return words

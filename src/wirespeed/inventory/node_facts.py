@@ -75,6 +75,7 @@ def node_facts(merged: Merged) -> NodeFacts:
         (a, b): str(statement.value)
         for subject, statement in merged.of_attribute("smi")
         for a, _, b in [subject.partition(">")]
+        if a != b
     }
     distance: dict[Pair, SmiWord] = {}
     links: dict[Pair, int] = {}
@@ -87,7 +88,7 @@ def node_facts(merged: Merged) -> NodeFacts:
         agreed = _farther(word, back)
         if agreed in SmiWord.__members__:
             distance[a, b] = distance[b, a] = SmiWord[agreed]
-        elif found := _BONDED.fullmatch(agreed):
+        elif (found := _BONDED.fullmatch(agreed)) and a in gpus and b in gpus:
             links[a, b] = links[b, a] = int(found[2])
             vendor_word = found[1]
     homes = {device: merged.number(device, "numa") for device in gpus + nics}
@@ -99,7 +100,8 @@ def _devices(merged: Merged, kind: str) -> tuple[str, ...]:
     numbers = {
         int(found[2])
         for subject, _ in merged.statements
-        if (found := _DEVICE.fullmatch(subject)) and found[1] == kind
+        for part in subject.split(">")
+        if (found := _DEVICE.fullmatch(part)) and found[1] == kind
     }
     return tuple(f"{kind}{number}" for number in sorted(numbers))
 
