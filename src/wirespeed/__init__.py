@@ -15,31 +15,40 @@ from typing import TYPE_CHECKING, Any
 from wirespeed._version import __version__
 
 if TYPE_CHECKING:
+    from wirespeed._api.check import check
     from wirespeed._api.clusters import cluster
     from wirespeed._api.collective import bound, collective, curve
+    from wirespeed._api.expect import expect
     from wirespeed._api.load import load
     from wirespeed._api.topo import topo
+    from wirespeed._api.validate import validate
     from wirespeed.errors import WirespeedError
 
 __all__ = [
     "WirespeedError",
     "__version__",
     "bound",
+    "check",
     "cluster",
     "collective",
     "curve",
+    "expect",
     "load",
     "topo",
+    "validate",
 ]
 
 _HOMES = {
     "WirespeedError": "wirespeed.errors",
     "bound": "wirespeed._api.collective",
+    "check": "wirespeed._api.check",
     "cluster": "wirespeed._api.clusters",
     "collective": "wirespeed._api.collective",
     "curve": "wirespeed._api.collective",
+    "expect": "wirespeed._api.expect",
     "load": "wirespeed._api.load",
     "topo": "wirespeed._api.topo",
+    "validate": "wirespeed._api.validate",
 }
 
 

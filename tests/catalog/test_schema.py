@@ -33,7 +33,8 @@ LIMITS = {
 
 
 def test_every_table_of_the_data_files_is_read() -> None:
-    files = [file for file in DATA.glob("*.toml") if file.name != "parameters.toml"]
+    apart = ("parameters.toml", "library_nccl.toml", "library_rccl.toml")
+    files = [file for file in DATA.glob("*.toml") if file.name not in apart]
     written = {name for file in files for name in tomllib.loads(file.read_text())}
     assert written == set(TABLES)
 

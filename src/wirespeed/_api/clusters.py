@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
-from wirespeed._api.sources import machine_from
-from wirespeed.errors import UsageError
+from wirespeed._api.sources import Source, resolved
+from wirespeed.errors import InputError, UsageError
+from wirespeed.inventory import Resolved
 from wirespeed.topology.assemble import FabricDesign
 from wirespeed.topology.change import Change, ChangeKind, parse_change
 from wirespeed.topology.cluster import Cluster, build_cluster
-from wirespeed.topology.fabrics.generic import FAT_TREE, GENERIC
-from wirespeed.topology.machine import Machine
 from wirespeed.topology.software import DEFAULT_VERSION, Software, parse_library
 
 
 def cluster(
-    source: str | Machine,
+    source: Source,
     *,
     nodes: int | None = None,
     racks: int | None = None,
@@ -28,26 +29,26 @@ def cluster(
 ) -> Cluster:
     """A cluster to forecast on.
 
-    `source` is a preset's name or a file; without `nodes` or `racks` it is one node, or one rack
-    of a rack preset. More than one is joined by `fabric`, or by the platform's default one. `env`
-    holds the library's environment (NCCL_…), `changes` the edits such as `node0/nic3=down`.
-    Raises WirespeedError with what to do about it.
+    `source` is a preset's name, a file or a directory; without `nodes` or `racks` it is one node,
+    one rack of a rack preset, or what the file says. More than one is joined by `fabric`, a name or
+    a TOML file, or by the platform's default. `env` holds the library's environment (NCCL_…),
+    `changes` edits such as `node0/nic3=down`. Raises WirespeedError with what to do about it.
     """
-    machine = machine_from(source, gpu=gpu)
-    edits = [parse_change(c) if isinstance(c, str) else c for c in changes]
-    count = _count(machine, nodes, racks, edits)
-    software = parse_library(library) if library else _usual(machine)
+    found = resolved(source, gpu=gpu)
+    edits = [*found.changes, *(parse_change(c) if isinstance(c, str) else c for c in changes)]
+    count = _count(found, nodes, racks, edits)
     return build_cluster(
-        machine,
+        found.machine,
         nodes=count,
-        fabric=_fabric(machine, count, fabric),
-        software=replace(software, env=dict(env or {})),
+        fabric=_fabric(found, count, fabric),
+        software=_software(found, library, env or {}),
         changes=edits,
     )
 
 
-def _count(machine: Machine, nodes: int | None, racks: int | None, edits: Iterable[Change]) -> int:
-    """Nodes, by whichever way they were given."""
+def _count(found: Resolved, nodes: int | None, racks: int | None, edits: Iterable[Change]) -> int:
+    """Nodes, by whichever way they were given; the last change that says so wins."""
+    unit = found.machine.unit
     for where, number in (("--nodes", nodes), ("--racks", racks)):
         if number is not None and number < 1:
             raise UsageError(
@@ -60,24 +61,54 @@ def _count(machine: Machine, nodes: int | None, racks: int | None, edits: Iterab
         raise UsageError(
             "both --nodes and --racks are given",
             where="--racks",
-            why=f"a unit of {machine.name} has {machine.unit.nodes} nodes; one of the two says all",
+            why=f"one says all: a rack or node of {found.machine.name} counts {unit.nodes} nodes",
             remedy="leave one out",
         )
-    for change in edits:
+    for change in reversed([*edits]):
         if change.kind is ChangeKind.MACHINE and change.subject == "nodes":
             return int(float(change.value))
     if racks is not None:
-        return racks * machine.unit.nodes
-    return machine.unit.nodes if nodes is None else nodes
+        return racks * unit.nodes
+    return nodes or found.nodes or unit.nodes
 
 
-def _fabric(machine: Machine, nodes: int, name: str | None) -> tuple[str, FabricDesign] | None:
-    if name is not None:
-        return name, GENERIC[name]
-    if nodes <= machine.unit.nodes:
+def _software(found: Resolved, library: str | None, env: Mapping[str, str]) -> Software:
+    """The library that was asked for, or the source's, or the usual one of these GPUs."""
+    usual = found.machine.library
+    software = found.software or Software(usual, DEFAULT_VERSION[usual])
+    if library:
+        asked = parse_library(library)
+        software = replace(software, library=asked.library, version=asked.version)
+    return replace(software, env={**software.env, **env})
+
+
+def _fabric(found: Resolved, nodes: int, name: str | None) -> tuple[str, FabricDesign] | None:
+    """The fabric that was asked for, or the source's own, or the platform's default."""
+    machine = found.machine
+    if name is None and nodes <= machine.unit.nodes:
         return None
-    return FAT_TREE.name, FAT_TREE
+    if name is None and found.fabric is not None:
+        return found.fabric
+    # Here, since most forecasts are about one machine and are to start fast.
+    from wirespeed.topology.fabrics.named import default_fabric, fabric_named
+
+    if name is None:
+        return default_fabric(machine.platform, nodes, machine.network)
+    file = Path(name)
+    if file.suffix == ".toml" or file.is_file():
+        return file.stem, _from_file(file)
+    return name, fabric_named(name, machine.network)
 
 
-def _usual(machine: Machine) -> Software:
-    return Software(machine.library, DEFAULT_VERSION[machine.library])
+def _from_file(file: Path) -> FabricDesign:
+    """The design in a TOML file: its [fabric] table, or all of it."""
+    try:
+        document = tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        why = error.strerror or ""
+        raise InputError("the fabric cannot be read", where=str(file), why=why) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError("this is not TOML", where=str(file), why=str(error)) from error
+    from wirespeed.topology.fabrics.table import fabric_from_table
+
+    return fabric_from_table(document.get("fabric", document), str(file))

@@ -11,18 +11,22 @@ import numpy.typing as npt
 
 from wirespeed._api.clusters import cluster
 from wirespeed._api.inputs import inputs_of, with_inputs
+from wirespeed._api.sources import Source
 from wirespeed.collectives.bounds import bounds_of
 from wirespeed.collectives.forecast import Curve, forecast
 from wirespeed.collectives.forecast import curve as curve_of
+from wirespeed.collectives.library.environment import parse_settings
+from wirespeed.collectives.library.names import Algorithm
 from wirespeed.collectives.operation import Collective, parse_operation
+from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.result import CollectiveForecast
 from wirespeed.errors import UsageError
 from wirespeed.topology.cluster import Cluster, Group, everyone
-from wirespeed.topology.machine import Machine
 from wirespeed.topology.ranks import parse_ranks
+from wirespeed.topology.software import Software
 from wirespeed.units import parse_size, parse_sizes
 
-On = str | Machine | Cluster
+On = Source | Cluster
 Sizes = str | int | Sequence[int]
 Ranks = str | Sequence[int] | Group | None
 
@@ -81,6 +85,7 @@ def collective(
         library=str(target.software),
         fabric=target.fabric or None,
         env=dict(target.software.env),
+        changes=target.changes,
     )
     return with_inputs(result, inputs)
 
@@ -114,10 +119,17 @@ def _collective(op: str, dtype: str, launch: str) -> Collective:
 
 def _forced(target: Cluster, algo: str | None, proto: str | None) -> Cluster:
     forced = {key: value for key, value in (("algo", algo), ("proto", proto)) if value}
-    if not forced:
-        return target
-    software = replace(target.software, settings={**target.software.settings, **forced})
-    return replace(target, software=software)
+    settings = {**target.software.settings, **forced}
+    for name, value in settings.items():
+        _, misread = parse_settings(Software(settings={name: value}))
+        if misread:
+            raise UsageError(
+                f"the library has no {value!r}",
+                where=f"--{name}",
+                why=f"algorithms: {', '.join(Algorithm)}; protocols: {', '.join(Protocol)}",
+                remedy="name one of them, or leave the choice to the library",
+            )
+    return replace(target, software=replace(target.software, settings=settings))
 
 
 def _sizes(sizes: Sizes) -> list[int]:

@@ -36,9 +36,9 @@ def one_count(text: str, where: str = "--nodes") -> int:
 
 
 def _number(text: str, part: str, where: str) -> int:
-    if not (part.isascii() and part.isdecimal() and len(part) < 10):
+    if not (part.isascii() and part.isdecimal()):
         raise _unreadable(text, f"{part!r} is not a whole number", where)
-    if not 1 <= int(part) <= _MOST:
+    if len(part) > _DIGITS or not 1 <= int(part) <= _MOST:
         raise _unreadable(text, f"numbers run from 1 to {_MOST:,}", where)
     return int(part)
 
@@ -52,4 +52,7 @@ def _unreadable(text: str, why: str, where: str) -> UsageError:
     )
 
 
-_MOST = 1_000_000
+_MOST = 65_536
+"""Nodes of the largest default fabric: 65,536 ports a rail."""
+_DIGITS = 20
+"""So many are read, leading zeros included; Python refuses a few thousand."""

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from wirespeed.inventory import Resolved
 from wirespeed.topology.change import Change, render
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.machine import Machine
@@ -30,6 +31,8 @@ def _plain(value: object) -> Any:
             return value.machine.name
         case Machine():
             return value.name
+        case Resolved():
+            return value.machine.name
         case Change():
             return render(value)
         case Group():

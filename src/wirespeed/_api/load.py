@@ -13,8 +13,11 @@ from wirespeed.errors import InputError
 from wirespeed.topology.result import Result
 
 RESULTS = {
+    "wirespeed.check/1": ("wirespeed.comparison.check", "CheckReport"),
     "wirespeed.collective/1": ("wirespeed.collectives.result", "CollectiveForecast"),
+    "wirespeed.expect/1": ("wirespeed.comparison.expect", "ExpectReport"),
     "wirespeed.topo/1": ("wirespeed.topology.report", "TopoReport"),
+    "wirespeed.validate/1": ("wirespeed.validation.report", "ValidationReport"),
 }
 """Schema -> where its class is; loaded when such a file is."""
 

@@ -1,16 +1,23 @@
-"""SOURCE: what people hand over, as a machine."""
+"""SOURCE: what people hand over, resolved."""
 
 from __future__ import annotations
 
 from wirespeed.errors import UsageError
+from wirespeed.inventory import Resolved, resolve
 from wirespeed.topology.machine import Machine
-from wirespeed.topology.machines import preset_machine
+
+Source = str | Machine | Resolved
 
 
-def machine_from(source: str | Machine, *, gpu: str | None = None) -> Machine:
-    """The machine that a preset's name, a file, a directory or `-` (standard input) describes."""
-    if isinstance(source, Machine):
+def resolved(source: Source, *, gpu: str | None = None) -> Resolved:
+    """What a preset's name, a file, a directory or `-` (standard input) means.
+
+    A source that is resolved already is itself: standard input can be read only once.
+    """
+    if isinstance(source, Resolved):
         return source
+    if isinstance(source, Machine):
+        return Resolved(source)
     if not source.strip():
         raise UsageError(
             "no machine was named",
@@ -18,4 +25,4 @@ def machine_from(source: str | Machine, *, gpu: str | None = None) -> Machine:
             why="it is a preset, a file that a machine wrote, or - for standard input",
             remedy="`wirespeed topo --list` shows the presets",
         )
-    return preset_machine(source)
+    return resolve(source, gpu=gpu)

@@ -7,17 +7,17 @@ from typing import Any
 
 from wirespeed._api.clusters import cluster
 from wirespeed._api.inputs import inputs_of, with_inputs
+from wirespeed._api.sources import Source
 from wirespeed.catalog import parameters
 from wirespeed.topology.change import Change
 from wirespeed.topology.cluster import Cluster
 from wirespeed.topology.describe import describe
-from wirespeed.topology.machine import Machine
 from wirespeed.topology.report import TopoReport
 from wirespeed.topology.result import ParameterSet
 
 
 def topo(
-    source: str | Machine | Cluster,
+    source: Source | Cluster,
     *,
     gpu: str | None = None,
     nodes: int | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from wirespeed.errors import UnknownName, UsageError, WirespeedError
 if TYPE_CHECKING:
     from cyclopts import CycloptsError
 
+LINE_WIDTH = 100
 WRONG_USE = 2
 INTERRUPTED = 130
 PIPE_CLOSED = 141
@@ -80,5 +82,18 @@ def _said(error: CycloptsError) -> str:
 
 def _complain(error: WirespeedError) -> int:
     sys.stdout.flush()
-    print(f"wirespeed: {error}", file=sys.stderr)
+    what, *more = f"wirespeed: {error}".splitlines()
+    print(what, *map(_folded, more), sep="\n", file=sys.stderr)
     return WRONG_USE
+
+
+def _folded(line: str) -> str:
+    """An indented line in lines of 100 columns below each other; long names are kept whole."""
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.fill(
+        line,
+        LINE_WIDTH,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

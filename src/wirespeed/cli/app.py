@@ -7,10 +7,19 @@ from collections.abc import Callable
 import cyclopts
 
 from wirespeed._version import __version__
+from wirespeed.cli.check import check
 from wirespeed.cli.collective import collective
+from wirespeed.cli.expect import expect
 from wirespeed.cli.topo import topo
+from wirespeed.cli.validate import validate
 
-VERBS: dict[str, Callable[..., int]] = {"collective": collective, "topo": topo}
+VERBS: dict[str, Callable[..., int]] = {
+    "check": check,
+    "collective": collective,
+    "expect": expect,
+    "topo": topo,
+    "validate": validate,
+}
 
 _EPILOGUE = (
     "SOURCE is a preset (wirespeed topo --list), a file that a machine wrote, or - for standard "

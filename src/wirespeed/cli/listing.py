@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from wirespeed.topology.fabrics.generic import GENERIC
+from wirespeed.topology.fabrics.named import fabric_names
 from wirespeed.topology.presets import aliases, preset, preset_names
 from wirespeed.topology.report import TopoReport
 from wirespeed.views.document import Column, Heading, Sentence, Table
@@ -28,7 +28,7 @@ def show_names() -> None:
         Heading("Presets, for SOURCE"),
         Table(columns, rows),
         Heading("Fabrics, for --fabric"),
-        Sentence(", ".join(GENERIC)),
+        Sentence(", ".join(fabric_names())),
     )
     write(blocks, sys.stdout)
 

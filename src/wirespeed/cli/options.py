@@ -75,15 +75,15 @@ def clusters(
     """The clusters that the options describe: one for each number of nodes or racks."""
     from wirespeed._api.clusters import cluster
     from wirespeed._api.counts import one_count, parse_counts
-    from wirespeed._api.sources import machine_from
+    from wirespeed._api.sources import resolved
 
     settings = library or LibraryOptions()
-    unit = machine_from(source, gpu=machine.gpu)
+    found = resolved(source, gpu=machine.gpu)
     counts: Sequence[int | None] = parse_counts(machine.nodes) if machine.nodes else [None]
     racks = one_count(machine.racks, "--racks") if machine.racks else None
     return [
         cluster(
-            unit,
+            found,
             nodes=nodes,
             racks=racks,
             fabric=machine.fabric,

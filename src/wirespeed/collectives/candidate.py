@@ -14,13 +14,18 @@ Floats = npt.NDArray[np.float64]
 class Candidate:
     """One algorithm under one protocol.
 
-    time = latency + size * per_byte + fill * size / (size + knee): the last term is the filling of
-    the pipeline, which grows with the pieces that data is cut into until they have full size.
+        time = latency + S per_byte + S local + 2 sqrt(fill S per_byte)
+
+    The last term is a pipeline's price: data cut into k pieces pays k times the overhead of a piece
+    and the filling of the pipeline with one piece. With the best k that is twice the root of their
+    product; the library's chunk sizes come close to it over the whole range.
 
     Attributes:
+        channels: the most that it runs on.
         latency: [s] of the call and all its steps.
         per_byte: [s/B] on the bottleneck, protocol and transport overhead included.
-        fill: [s] most that filling the pipeline adds; `knee` [B] where half of it is there.
+        local: [s/B] for what a GPU does with its own memory while no link works for it.
+        fill: [s] of overhead in the pipeline; 0 where nothing is cut into pieces.
         bottleneck: the resource that sets `per_byte`; -1 for none.
         payload: bytes of payload that cross the bottleneck for each byte of the operation.
     """
@@ -32,9 +37,11 @@ class Candidate:
     per_byte: float
     bottleneck: int
     payload: float
+    local: float = 0.0
     fill: float = 0.0
-    knee: float = 1.0
 
     def time(self, sizes: Floats) -> Floats:
         """[s] for sizes [B]."""
-        return self.latency + sizes * self.per_byte + self.fill * sizes / (sizes + self.knee)
+        wire = sizes * self.per_byte
+        times: Floats = self.latency + wire + sizes * self.local + 2 * np.sqrt(self.fill * wire)
+        return times

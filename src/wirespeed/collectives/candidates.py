@@ -1,10 +1,19 @@
-"""Candidates: the ways that the library has to do an operation, each with its time over size."""
+"""Options: the ways that the library has to do an operation, each with its time over size."""
 
 from __future__ import annotations
 
-from wirespeed.catalog import gpu, parameters
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from wirespeed.catalog import parameters
 from wirespeed.collectives.algorithms.direct import alltoall_schedule, sendrecv_schedule
-from wirespeed.collectives.algorithms.nvls import nvls_schedule, nvls_tree_schedule
+from wirespeed.collectives.algorithms.nvls import (
+    collnet_schedule,
+    nvls_schedule,
+    nvls_tree_schedule,
+)
 from wirespeed.collectives.algorithms.ring import ring_schedule
 from wirespeed.collectives.algorithms.tree import tree_schedule
 from wirespeed.collectives.candidate import Candidate
@@ -12,66 +21,99 @@ from wirespeed.collectives.carry import Carrier
 from wirespeed.collectives.copies import copy_candidate
 from wirespeed.collectives.costs import costs_of
 from wirespeed.collectives.laid import Laid, lay, price
-from wirespeed.collectives.layout import layout_of
+from wirespeed.collectives.layout import Layout, layout_of
+from wirespeed.collectives.library.names import CHOSEN, Algorithm
+from wirespeed.collectives.library.plan import Plan, make_plan
 from wirespeed.collectives.operation import COPIES, Collective, Operation
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.rings import find_rings
+from wirespeed.collectives.schedule import Schedule
 from wirespeed.topology.cluster import Cluster, Group
 
+Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int64]
 
-def candidates(collective: Collective, cluster: Cluster, group: Group) -> tuple[Candidate, ...]:
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Options:
+    """The ways to do an operation, and how the library weighs them.
+
+    `plan` is None where there is nothing to choose; `planned` gives the columns of the plan that
+    the candidates are, in their order.
+    """
+
+    candidates: tuple[Candidate, ...]
+    plan: Plan | None = None
+    planned: tuple[int, ...] = ()
+
+    def expected(self, sizes: Floats) -> Floats:
+        """[candidates, sizes] what the library expects each to take [s]."""
+        if self.plan is None:
+            return np.array([c.time(sizes) for c in self.candidates])
+        times: Floats = self.plan.times(sizes)[list(self.planned)]
+        return times
+
+    def choice(self, sizes: Floats) -> Ids:
+        """[sizes] the candidate that the library takes."""
+        if self.plan is None:
+            return np.zeros(len(sizes), np.int64)
+        place = np.full(len(self.plan.options), -1, np.int64)
+        place[list(self.planned)] = np.arange(len(self.planned))
+        chosen = place[self.plan.choice(sizes)]
+        # What it would take but is not modelled gives way to the next best.
+        return np.where(chosen >= 0, chosen, self.expected(sizes).argmin(axis=0))
+
+
+def options_of(collective: Collective, cluster: Cluster, group: Group) -> Options:
     """All ways to do the operation on this group; at least one."""
     operation = collective.operation
     if operation in COPIES:
-        return (copy_candidate(collective, cluster, group),)
-    costs = costs_of(cluster, parameters())
-    return tuple(
-        price(laid, costs, protocol)
-        for laid in laid_schedules(collective, cluster, group)
-        for protocol in protocols_of(laid.algorithm)
-    )
+        return Options((copy_candidate(collective, cluster, group),))
+    costs = costs_of(cluster, collective.launch, parameters())
+    on = Carrier(cluster, group)
+    if operation not in CHOSEN:
+        return Options((price(lay(_direct(operation, len(group)), on), costs, Protocol.SIMPLE),))
+    plan = make_plan(collective, cluster, group)
+    laid = laid_schedules(collective, on, {option.algorithm for option in plan.options})
+    found, planned = [], []
+    for k, option in enumerate(plan.options):
+        if option.algorithm in laid:
+            candidate = price(laid[option.algorithm], costs, option.protocol)
+            found.append(replace(candidate, channels=option.channels))
+            planned.append(k)
+    return Options(tuple(found), plan, tuple(planned))
 
 
-def protocols_of(algorithm: str) -> tuple[Protocol, ...]:
-    """The protocols under which an algorithm runs."""
-    return tuple(Protocol) if algorithm in ("Ring", "Tree") else (Protocol.SIMPLE,)
+def laid_schedules(
+    collective: Collective, on: Carrier, algorithms: set[Algorithm]
+) -> dict[Algorithm, Laid]:
+    """Those of the algorithms that are modelled, on the resources of a cluster and group."""
+    layout = layout_of(on.cluster, on.group)
+    laid = {}
+    for algorithm in algorithms:
+        schedule = _schedule(algorithm, collective, layout)
+        if schedule is not None:
+            laid[algorithm] = lay(schedule, on)
+    return laid
 
 
-def laid_schedules(collective: Collective, cluster: Cluster, group: Group) -> list[Laid]:
-    """Every algorithm that can do the operation (no plain copy) on this group, on its resources."""
-    operation, on = collective.operation, Carrier(cluster, group)
+def _direct(operation: Operation, ranks: int) -> Schedule:
     if operation is Operation.ALLTOALL:
-        return [lay(alltoall_schedule(len(group)), on)]
-    if operation is Operation.SENDRECV:
-        return [lay(sendrecv_schedule(len(group)), on)]
-    layout = layout_of(cluster, group)
-    found = [lay(ring_schedule(operation, find_rings(layout)), on)]
-    if operation is Operation.ALL_REDUCE:
-        found.append(lay(tree_schedule(layout), on))
-        if has_nvls(collective, cluster, group):
-            one = len(layout) == 1
-            schedule = (
-                nvls_schedule(operation, layout, fabric_reduces=False)
-                if one
-                else nvls_tree_schedule(layout)
-            )
-            found.append(lay(schedule, on))
-    return found
+        return alltoall_schedule(ranks)
+    return sendrecv_schedule(ranks)
 
 
-def has_nvls(collective: Collective, cluster: Cluster, group: Group) -> bool:
-    """Whether NVSwitches can add up and multicast for this call.
-
-    They do from the third generation on (Hopper), for floating point and never for 8-bit integers,
-    on three GPUs or more. Source: NCCL 2.17 release notes; NVIDIA NVSwitch, Hot Chips 34.
-    """
-    row = gpu(cluster.machine.gpu)
-    env = cluster.software.env.get("NCCL_NVLS_ENABLE", "1")
-    return (
-        cluster.machine.has_nvswitch
-        and cluster.abilities.nvls
-        and env != "0"
-        and (row.cc or 0) >= 90
-        and len(group) > 2
-        and collective.dtype not in ("int8", "uint8")
-    )
+def _schedule(algorithm: Algorithm, collective: Collective, layout: Layout) -> Schedule | None:
+    operation = collective.operation
+    match algorithm:
+        case Algorithm.RING:
+            return ring_schedule(operation, find_rings(layout), collective.root)
+        case Algorithm.TREE:
+            return tree_schedule(layout)
+        case Algorithm.NVLS:
+            return nvls_schedule(operation, layout)
+        case Algorithm.NVLS_TREE:
+            return nvls_tree_schedule(layout)
+        case Algorithm.COLLNET_DIRECT | Algorithm.COLLNET_CHAIN:
+            return replace(collnet_schedule(layout), algorithm=algorithm.value)
+    return None

@@ -7,7 +7,7 @@ import numpy as np
 from wirespeed.catalog import generation_of, gpu, parameters
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.operation import Collective, Operation
-from wirespeed.collectives.peers import Leg, peer_leg
+from wirespeed.collectives.peers import Leg, copy_leg
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import LinkKind
 from wirespeed.topology.paths import Paths
@@ -24,7 +24,7 @@ def copy_candidate(collective: Collective, cluster: Cluster, group: Group) -> Ca
     first = int(group.gpus[0])
     if collective.operation is Operation.P2P_COPY:
         second = int(group.gpus[1])
-        leg = peer_leg(cluster, first, second, 2)
+        leg = copy_leg(cluster, first, second)
         ways = [(first, second), (second, first)]
         way = {Leg.NVLINK: Way.DIRECT, Leg.HOST: Way.HOST}.get(leg, Way.PCIE)
     else:

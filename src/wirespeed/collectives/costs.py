@@ -11,7 +11,7 @@ import numpy.typing as npt
 from wirespeed.catalog import Parameters, generation_of, gpu
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.topology.cluster import Cluster
-from wirespeed.units import MIB, US
+from wirespeed.units import GB, US
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,8 +51,8 @@ class Costs:
         step: by protocol, [media] s that a step waits besides bytes and links.
         call: by protocol, s that a call costs besides its steps.
         nvls_step, sharp_step: [s] through NVSwitches or switches of the fabric.
-        fill, nvls_fill: [s] that filling the pipeline adds at most, [media] a step and a GPU.
-        piece: [B] a rank, where half of that is reached.
+        fill: [media] s of overhead in the pipeline for each step; `nvls_fill` through NVSwitches.
+        local: [s/B] that a GPU needs to move data within its memory by its copying threads.
     """
 
     factor: Floats
@@ -62,16 +62,19 @@ class Costs:
     sharp_step: float
     fill: Floats
     nvls_fill: float
-    piece: float
+    local: float
 
 
-def costs_of(cluster: Cluster, parameters: Parameters) -> Costs:
-    """The costs that a set of parameters gives a cluster: its GPU generation and its network."""
+def costs_of(cluster: Cluster, launch: str, parameters: Parameters) -> Costs:
+    """The costs that a set of parameters gives a cluster: its GPU generation and its network.
+
+    `launch` is how calls are launched: process, thread or graph.
+    """
     row = gpu(cluster.machine.gpu)
     generation = generation_of(row.architecture, row.cc)
     network = "socket" if cluster.abilities.socket else cluster.machine.network
 
-    def gpu_value(key: str) -> float:
+    def own(key: str) -> float:
         return parameters.get(f"generation.{generation}.{key}", f"generation.other.{key}")
 
     def net(key: str) -> float:
@@ -81,27 +84,28 @@ def costs_of(cluster: Cluster, parameters: Parameters) -> Costs:
         return parameters.number(f"transport.pcie.{key}")
 
     switched = f"generation.{generation}.switched_share"
-    own = cluster.machine.has_nvswitch and switched in parameters.table
+    through_switch = cluster.machine.has_nvswitch and switched in parameters.table
     share = np.ones(len(Term))
-    share[Term.NVLINK] = gpu_value("switched_share" if own else "nvlink_share")
-    share[Term.NVLS] = gpu_value("nvls_share")
+    share[Term.NVLINK] = own("switched_share" if through_switch else "nvlink_share")
+    share[Term.NVLS] = own("nvls_share")
     share[Term.PCIE] = pcie("share")
     share[Term.PCIE_FAR] = pcie("share") * pcie("far_share")
     share[Term.NIC] = pcie("copy_share")
     share[Term.HOST] = parameters.number("transport.host.share")
     share[Term.NETWORK] = net("share")
-    calls = parameters.numbers("call.process.us")
-    step = {}
+    call = own("call") + parameters.get(f"launch.{launch}.call", "launch.process.call")
+    step, extra = {}, {}
     for protocol in Protocol:
         key = f"step_{protocol.value.lower()}"
-        step[protocol] = np.array([gpu_value(key), pcie(key), net(key)]) * US
+        step[protocol] = np.array([own(key), pcie(key), net(key)]) * US
+        extra[protocol] = parameters.get(f"protocol.{protocol.value.lower()}.call")
     return Costs(
         factor=1 / share,
         step=step,
-        call={p: us * US for p, us in zip(Protocol, calls, strict=True)},
-        nvls_step=gpu_value("nvls_step") * US,
+        call={protocol: max(call + extra[protocol], 1.0) * US for protocol in Protocol},
+        nvls_step=own("nvls_step") * US,
         sharp_step=parameters.number("transport.sharp.step") * US,
-        fill=np.array([gpu_value("fill"), 0.0, net("fill")]) * US,
-        nvls_fill=gpu_value("nvls_fill") * US,
-        piece=gpu_value("piece") * MIB,
+        fill=np.array([own("fill"), pcie("fill"), net("fill")]) * US,
+        nvls_fill=own("nvls_fill") * US,
+        local=1 / (parameters.number("gpu.copy.rate") * GB),
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from wirespeed.catalog import gpu, parameters
 from wirespeed.collectives.bounds import Bounds, bounds_of
 from wirespeed.collectives.candidate import Candidate
-from wirespeed.collectives.candidates import candidates
+from wirespeed.collectives.candidates import options_of
 from wirespeed.collectives.notes import bottleneck_rows, cluster_row, option_rows
 from wirespeed.collectives.operation import Collective, Operation, bus_factor
 from wirespeed.collectives.result import CollectiveForecast, ForecastRow
@@ -28,22 +28,25 @@ Floats = npt.NDArray[np.float64]
 class Curve:
     """Time over sizes for one operation on one group.
 
-    `options` are the ways that the library has; `choice` [sizes] says which one it takes.
+    `options` are the ways that the library has; `planned` [options, sizes] is what it expects each
+    to take [s], by which it chooses; `choice` [sizes] says which one it takes.
     """
 
     sizes: Floats
     time: Floats
     choice: npt.NDArray[np.int64]
     options: tuple[Candidate, ...]
+    planned: Floats
 
 
 def curve(collective: Collective, cluster: Cluster, group: Group, sizes: Sequence[int]) -> Curve:
     """The time [s] of each size [B]; Infeasible where GPUs have no way to each other."""
     amounts = np.asarray(sizes, np.float64)
-    options = candidates(collective, cluster, group)
-    times = np.array([option.time(amounts) for option in options])
-    choice = times.argmin(axis=0)
-    return Curve(amounts, times[choice, np.arange(len(amounts))], choice, options)
+    options = options_of(collective, cluster, group)
+    times = np.array([candidate.time(amounts) for candidate in options.candidates])
+    choice = options.choice(amounts)
+    time = times[choice, np.arange(len(amounts))]
+    return Curve(amounts, time, choice, options.candidates, options.expected(amounts))
 
 
 def forecast(
@@ -78,7 +81,7 @@ def forecast(
         clusters=(cluster_row(cluster, members),),
         rows=tuple(rows),
         bottlenecks=bottleneck_rows(cluster, line.options, line.choice),
-        options=option_rows(cluster, line.sizes, line.options, line.choice) if explain else (),
+        options=option_rows(rows, line.options, line.planned, line.choice) if explain else (),
     )
 
 

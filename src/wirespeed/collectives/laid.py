@@ -31,7 +31,7 @@ class Laid:
         links: [s] latency of the links that data meets one after the other.
         steps: [media] how many steps of each kind it meets.
         switched: steps through NVSwitches, and through the fabric's switches.
-        ranks: GPUs that take part.
+        local: share of the bytes that each rank moves in its own memory meanwhile.
     """
 
     algorithm: str
@@ -42,7 +42,7 @@ class Laid:
     links: float
     steps: Floats
     switched: Floats
-    ranks: int
+    local: float
 
 
 def lay(schedule: Schedule, on: Carrier) -> Laid:
@@ -74,7 +74,7 @@ def lay(schedule: Schedule, on: Carrier) -> Laid:
         links=links,
         steps=steps,
         switched=switched,
-        ranks=len(on.group),
+        local=schedule.local,
     )
 
 
@@ -84,8 +84,7 @@ def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
     worst = int(seconds.argmax()) if len(seconds) else -1
     waiting = laid.links + float(laid.steps @ costs.step[protocol])
     waiting += float(laid.switched @ np.array([costs.nvls_step, costs.sharp_step]))
-    fill = float(laid.steps @ costs.fill)
-    fill += costs.nvls_fill * laid.ranks if laid.switched[0] else 0.0
+    fill = float(laid.steps @ costs.fill) + (costs.nvls_fill if laid.switched[0] else 0.0)
     return Candidate(
         algorithm=laid.algorithm,
         protocol=protocol.value,
@@ -94,8 +93,8 @@ def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
         per_byte=float(seconds[worst]) * WIRE_BYTES[protocol] if worst >= 0 else 0.0,
         bottleneck=int(laid.resource[worst]) if worst >= 0 else -1,
         payload=float(laid.payload[worst]) if worst >= 0 else 0.0,
+        local=laid.local * costs.local,
         fill=fill if protocol is Protocol.SIMPLE else 0.0,
-        knee=costs.piece * laid.ranks,
     )
 
 

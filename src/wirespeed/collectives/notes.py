@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.peers import domain_of
-from wirespeed.collectives.result import ClusterRow, Option, ResourceRow
+from wirespeed.collectives.result import ClusterRow, ForecastRow, Option, ResourceRow
 from wirespeed.topology.address import resource_name
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import ComponentKind, LinkKind
@@ -37,27 +37,30 @@ def bottleneck_rows(
 
 
 def option_rows(
-    cluster: Cluster,
-    sizes: npt.NDArray[np.float64],
+    rows: Sequence[ForecastRow],
     options: Sequence[Candidate],
+    planned: npt.NDArray[np.float64],
     choice: npt.NDArray[np.int64],
 ) -> tuple[Option, ...]:
-    """Every option at every size, by size, then by what the library plans with."""
-    planned = np.array([option.planned(sizes) for option in options]) / US
-    times = np.array([option.time(sizes) for option in options]) / US
+    """Every option at every row's size, in the order in which the library would take them.
+
+    `planned` [options, rows] is what the library expects each to take [s].
+    """
+    sizes = np.array([row.size_bytes for row in rows], np.float64)
+    times = np.array([option.time(sizes) for option in options])
     return tuple(
         Option(
-            nodes=cluster.nodes,
-            size_bytes=int(size),
+            nodes=row.nodes,
+            size_bytes=row.size_bytes,
             algorithm=options[o].algorithm,
             protocol=options[o].protocol,
             channels=options[o].channels,
-            planned_us=float(planned[o, s]),
-            time_us=float(times[o, s]),
-            chosen=bool(choice[s] == o),
+            planned_us=float(planned[o, k]) / US,
+            time_us=float(times[o, k]) / US,
+            chosen=bool(choice[k] == o),
         )
-        for s, size in enumerate(sizes)
-        for o in np.argsort(planned[:, s], kind="stable")
+        for k, row in enumerate(rows)
+        for o in np.argsort(planned[:, k], kind="stable")
     )
 
 

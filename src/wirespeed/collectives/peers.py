@@ -58,6 +58,18 @@ def peer_leg(cluster: Cluster, source: int, target: int, ranks: int) -> Leg:
     return Leg.PCIE_FAR if distance == PathType.SYS else Leg.PCIE
 
 
+def copy_leg(cluster: Cluster, source: int, target: int) -> Leg:
+    """The leg of a plain copy: the driver's, to whom the library's distance limits are nothing."""
+    distance = cluster.router.path_type(source, target)
+    if not cluster.abilities.p2p:
+        return Leg.HOST
+    if distance <= PathType.NVB:
+        return Leg.NVLINK
+    if not has_pcie_p2p(cluster) or cluster.abilities.acs:
+        return Leg.HOST
+    return Leg.PCIE_FAR if distance == PathType.SYS else Leg.PCIE
+
+
 def p2p_limit(cluster: Cluster, ranks: int) -> PathType:
     """The farthest distance at which the library uses peer to peer; LOC switches it off."""
     env = cluster.software.env

@@ -92,8 +92,10 @@ class CollectiveForecast(
 def joined(forecasts: Sequence[CollectiveForecast]) -> CollectiveForecast:
     """Forecasts of one machine at several node counts as one; what was said twice stands once."""
     first = forecasts[0]
+    nodes = [count for f in forecasts for count in f.inputs.get("nodes", ())]
     return msgspec.structs.replace(
         first,
+        inputs={**first.inputs, "nodes": nodes},
         warnings=_once(f.warnings for f in forecasts),
         clusters=_once(f.clusters for f in forecasts),
         rows=tuple(row for f in forecasts for row in f.rows),

@@ -73,11 +73,16 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Schedule:
-    """Phases that run one after the other; `channels` is how many the library would open."""
+    """Phases that run one after the other.
+
+    `channels` is how many ways through the machine it uses at once. `local` is what each rank moves
+    within its own memory while none of its links works for it, as a share of the bytes.
+    """
 
     algorithm: str
     phases: tuple[Phase, ...]
     channels: int
+    local: float = 0.0
 
 
 def transfers(

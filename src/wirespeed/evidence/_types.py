@@ -31,22 +31,6 @@ class Remark(msgspec.Struct, frozen=True):
     line: int = 0
 
 
-class Evidence(msgspec.Struct, frozen=True):
-    """All that one text says. `format` is the reader's name, `file` what to call the text."""
-
-    format: str
-    file: str
-    facts: tuple[Fact, ...]
-    remarks: tuple[Remark, ...] = ()
-
-    def value(self, subject: str, attribute: str) -> Value | None:
-        """The first value stated, or None."""
-        for fact in self.facts:
-            if fact.subject == subject and fact.attribute == attribute:
-                return fact.value
-        return None
-
-
 class Row(msgspec.Struct, frozen=True):
     """One measured size. `size` [B] as nccl-tests counts it, None for a plateau; `time` [s]."""
 
@@ -69,3 +53,24 @@ class Measurement(msgspec.Struct, frozen=True):
     ranks: int | None = None
     dtype: str | None = None
     remarks: tuple[Remark, ...] = ()
+    launch: str | None = None
+    """process, thread or graph, where the text says so."""
+    reduction: str | None = None
+    """sum, max …; None where nothing is reduced or the text does not say."""
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """All that one text says. `format` is the reader's name, `file` what to call the text."""
+
+    format: str
+    file: str
+    facts: tuple[Fact, ...]
+    remarks: tuple[Remark, ...] = ()
+    measurements: tuple[Measurement, ...] = ()
+
+    def value(self, subject: str, attribute: str) -> Value | None:
+        """The first value stated, or None."""
+        for fact in self.facts:
+            if fact.subject == subject and fact.attribute == attribute:
+                return fact.value
+        return None

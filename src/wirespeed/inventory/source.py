@@ -6,21 +6,24 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from wirespeed.catalog import gpu as gpu_row
 from wirespeed.errors import InputError, UnknownName, UsageError, WirespeedError
 from wirespeed.evidence import Evidence
-from wirespeed.inventory.from_toml import Described, described, is_cluster_toml
-from wirespeed.inventory.machine import machine_from
-from wirespeed.readers import decode, read_text
 from wirespeed.topology.assemble import FabricDesign
 from wirespeed.topology.change import Change
 from wirespeed.topology.machine import Basis, Machine
 from wirespeed.topology.machines import machine_of
 from wirespeed.topology.presets import preset
 from wirespeed.topology.software import Notice, Software
+
+if TYPE_CHECKING:
+    from wirespeed.inventory.from_toml import Described
+
+# Readers are imported where a text is read: a preset needs none, and a forecast on one starts fast.
 
 Input = Callable[[], str | bytes]
 
@@ -82,6 +85,9 @@ def _standard_input() -> bytes:
 
 
 def _of_text(data: str | bytes, file: str, gpu: str | None, folder: Path | None = None) -> Resolved:
+    from wirespeed.inventory.from_toml import described, is_cluster_toml
+    from wirespeed.readers import decode, read_text
+
     if file.endswith(".toml") or is_cluster_toml(decode(data, file=file)):
         return _of_toml(described(decode(data, file=file), file=file, folder=folder), gpu)
     return _of_evidence([read_text(data, file=file)], (), gpu)
@@ -101,6 +107,8 @@ def _of_toml(found: Described, gpu: str | None) -> Resolved:
 def _of_evidence(
     evidence: list[Evidence], notices: tuple[Notice, ...], gpu: str | None
 ) -> Resolved:
+    from wirespeed.inventory.machine import machine_from
+
     machine = machine_from(evidence, gpu=gpu).machine
     machine = replace(machine, warnings=(*notices, *machine.warnings))
     return Resolved(machine, nodes=1, evidence=tuple(evidence))
@@ -108,6 +116,7 @@ def _of_evidence(
 
 def _live(gpu: str | None) -> Resolved:
     from wirespeed.probing import probe
+    from wirespeed.readers import read_text
 
     evidence = [read_text(printed.text, file=printed.command) for printed in probe()]
     resolved = _of_evidence(evidence, (), gpu)
@@ -146,6 +155,8 @@ def _bytes_of(path: Path) -> bytes:
 
 def _read_directory(path: Path) -> tuple[list[Evidence], tuple[Notice, ...]]:
     """Evidence of the files of a directory, and which ones say nothing that is known."""
+    from wirespeed.readers import read_text
+
     files = sorted(entry for entry in path.iterdir() if entry.is_file())
     evidence: list[Evidence] = []
     left: list[tuple[str, InputError]] = []

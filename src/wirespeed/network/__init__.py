@@ -1,9 +1,11 @@
 """What transfers do to the resources that they share: three exact levels on plain arrays.
 
 `bottleneck_time` for equal transfers that start together, `fair_rates` for a moment, `simulate` for
-everything else. `product_loads` counts blocks; `partition` and `quotient` use symmetry.
+everything else. `product_loads` counts blocks; `partition` and `quotient` use symmetry;
+`least_cuts` says what nothing can beat.
 """
 
+from wirespeed.network._arcs import Arcs, simplify
 from wirespeed.network._blocks import Side, product_loads
 from wirespeed.network._bottleneck import (
     Bottleneck,
@@ -11,6 +13,7 @@ from wirespeed.network._bottleneck import (
     bottleneck_time,
     utilisation,
 )
+from wirespeed.network._cuts import CutTable, least_cuts
 from wirespeed.network._fair import fair_rates
 from wirespeed.network._partition import Partition, is_equitable, partition, quotient
 from wirespeed.network._simulate import After, Finish, simulate
@@ -18,7 +21,9 @@ from wirespeed.network._uses import Uses
 
 __all__ = [
     "After",
+    "Arcs",
     "Bottleneck",
+    "CutTable",
     "Finish",
     "Partition",
     "Side",
@@ -27,9 +32,11 @@ __all__ = [
     "bottleneck_time",
     "fair_rates",
     "is_equitable",
+    "least_cuts",
     "partition",
     "product_loads",
     "quotient",
+    "simplify",
     "simulate",
     "utilisation",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Remark
-from wirespeed.readers import nvidia_smi_query, topo_matrix, topo_p2p
+from wirespeed.readers import nccl_tests, nccl_xml, nvidia_smi_query, topo_matrix, topo_p2p
 from wirespeed.readers._format import Format
 from wirespeed.readers._text import decode
 
@@ -18,6 +18,8 @@ FORMATS: tuple[Format, ...] = (
     topo_matrix.FORMAT,
     topo_p2p.FORMAT,
     nvidia_smi_query.FORMAT,
+    nccl_xml.FORMAT,
+    nccl_tests.FORMAT,
 )
 
 
@@ -48,4 +50,5 @@ def _join(parts: list[Evidence]) -> Evidence:
     facts = dict.fromkeys(fact for part in parts for fact in part.facts)
     remarks: dict[Remark, None] = dict.fromkeys(r for part in parts for r in part.remarks)
     name = "+".join(part.format for part in parts)
-    return Evidence(name, parts[0].file, tuple(facts), tuple(remarks))
+    measured = tuple(m for part in parts for m in part.measurements)
+    return Evidence(name, parts[0].file, tuple(facts), tuple(remarks), measured)

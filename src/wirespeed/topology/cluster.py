@@ -33,6 +33,8 @@ class Cluster:
     fabric: str
     router: Router
     compute: Mapping[int, float]
+    changes: tuple[Change, ...] = ()
+    """All that was edited, in order."""
     warnings: tuple[Notice, ...] = ()
 
     @property
@@ -108,6 +110,7 @@ def build_cluster(
         fabric=fabric[0] if fabric else "",
         router=Router(topology),
         compute=compute,
+        changes=tuple(edits),
         warnings=machine.warnings,
     )
 

@@ -27,7 +27,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     A result prints as tables, shows as HTML in a notebook, and goes to JSON and back unchanged.
     """
 
-    version: str = __version__
+    version: str = msgspec.field(default_factory=lambda: __version__)
     inputs: dict[str, Any] = {}
     """What was asked for, by the names of the options."""
     parameters: ParameterSet

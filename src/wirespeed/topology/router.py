@@ -171,8 +171,8 @@ class Router:
             and shape.node[n] == shape.node[gpu]
             and self._is_up(routes, int(n))
         ]
-        ranked = [(nccl_path(routes, gpu, nic), int(shape.rail[nic]), nic) for nic in nics]
-        ranked = sorted(entry for entry in ranked if entry[0] != PathType.DIS)
+        ways = [(nccl_path(routes, gpu, nic, pxn=False), int(shape.rail[nic]), nic) for nic in nics]
+        ranked = sorted(way for way in ways if way[0] != PathType.DIS)
         return tuple(nic for kind, _, nic in ranked if kind == ranked[0][0])
 
     @staticmethod

@@ -37,8 +37,13 @@ class UnitRoutes:
 
     unit: Unit
     capacity: npt.NDArray[np.float64]
+    local_gpus: dict[int, int | None] = field(default_factory=dict)
+    """Of each NIC, the GPU whose own NCCL makes it; kept by `path_types`."""
     _out: dict[int, list[int]] = field(init=False)
     _fabric: dict[tuple[int, int], Route | None] = field(default_factory=dict)
+    _fabric_out: dict[int, list[tuple[int, int, float]]] = field(default_factory=dict)
+    _fabric_into: dict[int, list[int]] = field(default_factory=dict)
+    _ways: dict[int, dict[int, list[tuple[int, int, float]]]] = field(default_factory=dict)
     _indirect: set[tuple[int, int]] = field(default_factory=set)
     _trees: dict[int, dict[int, int]] = field(default_factory=dict)
 
@@ -47,9 +52,16 @@ class UnitRoutes:
 
     def __post_init__(self) -> None:
         self._out = {}
-        for link, source in enumerate(self.unit.source.tolist()):
-            if self.capacity[link] > 0:
-                self._out.setdefault(source, []).append(link)
+        ends = zip(self.unit.source.tolist(), self.unit.target.tolist(), strict=True)
+        fabric = np.isin(self.unit.link_kind, _FABRIC).tolist()
+        for link, (source, target) in enumerate(ends):
+            if self.capacity[link] <= 0:
+                continue
+            self._out.setdefault(source, []).append(link)
+            if fabric[link]:
+                wide = float(self.unit.bandwidth[link])
+                self._fabric_out.setdefault(source, []).append((link, target, wide))
+                self._fabric_into.setdefault(target, []).append(source)
         self._spokes = self._star()
         limited = np.isfinite(self.capacity[self.unit.links :])
         self._counted = (limited & np.isin(self.unit.kind, _COUNTED)).tolist()
@@ -146,61 +158,58 @@ class UnitRoutes:
 
     def _switched(self, source: int, target: int) -> Route | None:
         """NVLink with switches alone in between, split over the branches by their links."""
-        hops = self._hops_to(target)
-        if source not in hops:
+        if target not in self._ways:
+            self._ways[target] = self._ways_to(target)
+        ways = self._ways[target]
+        if source not in ways:
             return None
         carried: dict[int, float] = {}
-
-        def reach(here: int) -> float:
-            if here == target:
-                return float("inf")
-            return sum(branch for _, branch in branches(here))
-
-        # Addresses are hashed over the links that are up, by their number: a link that only runs
-        # slower gets its full part all the same and holds the rest up.
-        def branches(here: int) -> list[tuple[int, float]]:
-            return [
-                (link, min(float(self.unit.bandwidth[link]), reach(int(self.unit.target[link]))))
-                for link in self._out.get(here, ())
-                if self.unit.link_kind[link] in _FABRIC
-                and hops.get(int(self.unit.target[link]), -1) == hops[here] - 1
-            ]
-
         level = {source: 1.0}
         while level and target not in level:
             below: dict[int, float] = {}
             for here, share in level.items():
-                ways = branches(here)
-                total = sum(weight for _, weight in ways)
-                for link, weight in ways:
-                    part = share * weight / total
-                    carried[link] = carried.get(link, 0.0) + part
-                    there = int(self.unit.target[link])
-                    below[there] = below.get(there, 0.0) + part
+                for link, there, part in ways[here]:
+                    carried[link] = carried.get(link, 0.0) + share * part
+                    below[there] = below.get(there, 0.0) + share * part
             for here, share in below.items():
                 if here != target and self._counted[here]:
                     carried[self.unit.links + here] = share
             level = below
         return Route(tuple(carried), tuple(carried.values()))
 
-    def _hops_to(self, target: int) -> dict[int, int]:
-        """NVLink hops to `target` of every component that reaches it through switches alone."""
-        unit = self.unit
+    def _ways_to(self, target: int) -> dict[int, list[tuple[int, int, float]]]:
+        """From all that reach a GPU through switches alone: (link, where to, share) towards it.
+
+        Addresses are hashed over the links that are up, by their number: a link that only runs
+        slower gets its full part all the same and holds the rest up. A branch that narrows further
+        on gets no more than fits there.
+        """
+        switch = (self.unit.kind == ComponentKind.NVSWITCH).tolist()
         hops = {target: 0}
+        width = {target: float("inf")}
+        ways: dict[int, list[tuple[int, int, float]]] = {}
         level = [target]
         while level:
-            found = []
-            for here in level:
-                for link in self._out.get(here, ()):
-                    back, there = link ^ 1, int(unit.target[link])
-                    if unit.link_kind[link] not in _FABRIC or self.capacity[back] <= 0:
-                        continue
-                    if there not in hops:
-                        hops[there] = hops[here] + 1
-                        if unit.kind[there] == ComponentKind.NVSWITCH:
-                            found.append(there)
-            level = found
-        return hops
+            found = [
+                there
+                for here in level
+                for there in self._fabric_into.get(here, ())
+                if there not in hops
+            ]
+            reached = dict.fromkeys(found, hops[level[0]] + 1)
+            hops |= reached
+            for here in reached:
+                branches = [
+                    (link, there, min(wide, width[there]))
+                    for link, there, wide in self._fabric_out[here]
+                    if hops.get(there, -1) == hops[here] - 1 and there in width
+                ]
+                total = sum(part for _, _, part in branches)
+                ways[here] = [(link, there, part / total) for link, there, part in branches]
+                if switch[here]:
+                    width[here] = total
+            level = [here for here in reached if here in width]
+        return ways
 
     def _through_gpu(self, source: int, target: int) -> Route | None:
         best: tuple[float, int, Route, Route] | None = None

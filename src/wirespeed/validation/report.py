@@ -9,6 +9,7 @@ import numpy as np
 
 from wirespeed.catalog import parameters
 from wirespeed.readers.records import BadRecord, Record
+from wirespeed.topology.result import ParameterSet, Result
 from wirespeed.topology.software import Notice
 from wirespeed.validation.groups import Group, grouped
 from wirespeed.validation.scored import ScoredRow, Skipped, score_all
@@ -54,7 +55,9 @@ class WorstRecord(msgspec.Struct, frozen=True):
     bias: float
 
 
-class ValidationReport(msgspec.Struct, frozen=True):
+class ValidationReport(
+    Result, frozen=True, kw_only=True, tag_field="schema", tag="wirespeed.validate/1"
+):
     """Everything that `wirespeed validate` says of collectives."""
 
     groups: tuple[Group, ...]
@@ -62,9 +65,6 @@ class ValidationReport(msgspec.Struct, frozen=True):
     """Healthy records, the worst median first."""
     skipped: tuple[Skipped, ...]
     rows: tuple[ReportRow, ...]
-    warnings: tuple[Notice, ...]
-    parameters: str
-    """Hash of the parameters that were used."""
 
 
 def report(records: Sequence[Record], bad: Sequence[BadRecord] = ()) -> ValidationReport:
@@ -80,7 +80,7 @@ def report(records: Sequence[Record], bad: Sequence[BadRecord] = ()) -> Validati
         skipped=tuple(sorted([*skipped, *unread], key=lambda entry: entry.record)),
         rows=tuple(map(_row, rows)),
         warnings=tuple(_warning(note, where) for note, where in scorer.notes.items()),
-        parameters=parameters().digest,
+        parameters=ParameterSet(parameters().digest),
     )
 
 

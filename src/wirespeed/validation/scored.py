@@ -10,6 +10,7 @@ import msgspec
 from wirespeed.collectives.forecast import forecast
 from wirespeed.collectives.operation import COPIES
 from wirespeed.collectives.result import ForecastRow
+from wirespeed.comparison.bands import with_bands
 from wirespeed.comparison.classes import Platform, generation_name, platform_of, size_class
 from wirespeed.comparison.measured import Compared, compare, forecast_size, sizes_of
 from wirespeed.comparison.setup import Setup, Workshop, setting_of, setup_of
@@ -107,7 +108,8 @@ class Scorer:
             cluster = self.workshop.cluster(setup)
             group = self.workshop.group(setup, cluster)
             collective = msgspec.structs.replace(setup.collective, in_place=in_place)
-            for row in forecast(collective, cluster, missing, group).rows:
+            made = forecast(collective, cluster, missing, group)
+            for row in with_bands(made, cluster, group, unknown=len(setup.notes)).rows:
                 known[row.size_bytes] = row
         return known
 

@@ -11,8 +11,11 @@ from wirespeed.topology.result import Result
 from wirespeed.views.document import Document
 
 _VIEWS = {
+    "wirespeed.check/1": "wirespeed.views.check",
     "wirespeed.collective/1": "wirespeed.views.collective",
+    "wirespeed.expect/1": "wirespeed.views.expect",
     "wirespeed.topo/1": "wirespeed.views.topo",
+    "wirespeed.validate/1": "wirespeed.views.validate",
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from wirespeed.collectives.result import CollectiveForecast, ForecastRow, Option
 from wirespeed.units import format_size
-from wirespeed.views.document import Block, Column, Document, Facts, Heading, Sentence, Table
+from wirespeed.views.document import Block, Column, Document, Facts, Heading, Items, Sentence, Table
 from wirespeed.views.drop import drop
 from wirespeed.views.reason import Pace, reason
 from wirespeed.views.words import counted, number, percent
@@ -34,8 +34,9 @@ def _blocks(forecast: CollectiveForecast) -> Iterator[Block]:
             yield from _explained(options)
     if len(tables) > 1:
         yield from drop(tables, forecast.clusters)
-    for warning in forecast.warnings:
-        yield Sentence(warning.text, "warning")
+    if forecast.warnings:
+        yield Heading("Notes")
+        yield Items(tuple(warning.text for warning in forecast.warnings))
 
 
 def _by_cluster(rows: Sequence[ForecastRow]) -> list[list[ForecastRow]]:
@@ -74,7 +75,6 @@ def _table(rows: Sequence[ForecastRow], pace: Pace) -> Table:
         Column("bottleneck", right=False),
         Column("of wire"),
         Column("bound", "us"),
-        Column("bound p2p", "us"),
     )
     return Table(columns, tuple(_row(row, pace) for row in rows))
 
@@ -90,7 +90,6 @@ def _row(row: ForecastRow, pace: Pace) -> tuple[str, ...]:
         "latency" if pace.is_latency(row) else row.bottleneck,
         percent(row.wire_share),
         number(row.bound_us),
-        number(row.bound_p2p_us),
     )
 
 

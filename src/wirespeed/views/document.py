@@ -15,10 +15,9 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A line of prose; `kind` is note, warning or oddity."""
+    """Some prose."""
 
     text: str
-    kind: str = "note"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,5 +45,13 @@ class Facts:
     rows: tuple[tuple[str, str], ...]
 
 
-Block = Heading | Sentence | Facts | Table
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Points, one after the other; `odd` ones want attention."""
+
+    texts: tuple[str, ...]
+    odd: bool = False
+
+
+Block = Heading | Sentence | Facts | Items | Table
 Document = Sequence[Block]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from wirespeed.views.document import Block, Document, Facts, Heading, Sentence, Table
+from wirespeed.views.document import Block, Document, Facts, Heading, Items, Sentence, Table
 
 
 def html(document: Document) -> str:
@@ -17,8 +17,10 @@ def _block(block: Block) -> str:
         case Heading():
             return f"<h4>{escape(block.text)}</h4>"
         case Sentence():
-            text = escape(block.text)
-            return f"<p>{text if block.kind == 'note' else f'<b>{text}</b>'}</p>"
+            return f"<p>{escape(block.text)}</p>"
+        case Items():
+            items = "".join(f"<li>{escape(text)}</li>" for text in block.texts)
+            return f"<ul>{items}</ul>"
         case Facts():
             rows = "".join(
                 f'<tr><th>{escape(name)}</th><td style="text-align:left">{escape(text)}</td></tr>'

@@ -1,80 +1,86 @@
-"""A document as text: on a terminal with colour, in a pipe without."""
+"""A document as text: with colour on a terminal, without anywhere else."""
 
 from __future__ import annotations
 
-import io
+import os
+import shutil
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TextIO
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table as RichTable
-from rich.text import Text
-
-from wirespeed.views.document import Block, Document, Facts, Heading, Sentence, Table
+from wirespeed.views.document import Block, Document, Facts, Heading, Items, Sentence, Table
 
 PROSE_WIDTH = 100
-_UNLIMITED = 10_000
-_MARKS = {"note": "", "warning": "note: ", "oddity": "! "}
-_STYLES = {"note": "", "warning": "yellow", "oddity": "bold red"}
+_GAP = "  "
+_BOLD, _RED, _PLAIN = "1", "31", ""
 
 
 def write(document: Document, file: TextIO) -> None:
-    """Print a document: with colour on a terminal, as plain text anywhere else.
-
-    A table that is wider than a terminal is left to the terminal.
-    """
-    if not file.isatty():
-        file.write(plain(document) + "\n")
-        return
-    console = Console(file=file, highlight=False)
-    _print(document, console, prose=min(console.width, PROSE_WIDTH))
+    """Print a document. A table that is wider than a terminal is left to the terminal."""
+    coloured = file.isatty() and not os.environ.get("NO_COLOR")
+    width = min(shutil.get_terminal_size().columns, PROSE_WIDTH) if file.isatty() else PROSE_WIDTH
+    for text, style in _lines(document, width):
+        file.write(f"\033[{style}m{text}\033[0m\n" if coloured and style else f"{text}\n")
 
 
 def plain(document: Document) -> str:
-    """The document as text without colour and without blanks at the ends of lines."""
-    file = io.StringIO()
-    _print(document, Console(file=file, highlight=False, color_system=None), prose=PROSE_WIDTH)
-    return "\n".join(line.rstrip() for line in file.getvalue().rstrip().splitlines())
+    """The document as text without colour."""
+    return "\n".join(text for text, _ in _lines(document, PROSE_WIDTH))
 
 
-def _print(document: Document, console: Console, prose: int) -> None:
-    console.width = _UNLIMITED
+Line = tuple[str, str]
+"""Text and its style, as the terminal's number for it."""
+
+
+def _lines(document: Document, width: int) -> Iterator[Line]:
     for k, block in enumerate(document):
         if k and (isinstance(block, Heading) or isinstance(document[k - 1], Table)):
-            console.print()
-        for line in _lines(block, prose):
-            console.print(line)
+            yield "", _PLAIN
+        yield from _block(block, width)
 
 
-def _lines(block: Block, prose: int) -> Iterator[Text | RichTable]:
+def _block(block: Block, width: int) -> Iterator[Line]:
     match block:
         case Heading():
-            yield Text(block.text, "bold")
+            yield block.text, _BOLD
         case Sentence():
-            text = _MARKS[block.kind] + block.text
-            yield Text(textwrap.fill(text, prose, break_long_words=False), _STYLES[block.kind])
+            yield from _indented(block.text, "", width)
+        case Items():
+            style = _RED if block.odd else _PLAIN
+            for text in block.texts:
+                yield from _indented(text, "! " if block.odd else "- ", width, style)
         case Facts():
-            yield from _facts(block, prose)
+            names = max(len(name) for name, _ in block.rows)
+            for name, text in block.rows:
+                yield from _indented(text, f"{name.ljust(names)}{_GAP}", width)
         case Table():
-            yield _table(block)
+            yield from _table(block)
 
 
-def _facts(block: Facts, prose: int) -> Iterator[Text]:
-    """Names in a column of their own; long texts go on below their first line."""
-    width = max(len(name) for name, _ in block.rows) + 2
-    for name, text in block.rows:
-        lines = textwrap.wrap(text, prose - width, break_long_words=False)
-        yield Text.assemble((name.ljust(width), "bold"), f"\n{' ' * width}".join(lines))
+def _indented(text: str, begin: str, width: int, style: str = _PLAIN) -> Iterator[Line]:
+    """Lines of at most that width; the first begins so, the others stand below its text."""
+    lines = textwrap.wrap(text, width - len(begin), break_long_words=False, break_on_hyphens=False)
+    for k, line in enumerate(lines):
+        yield f"{begin if k == 0 else ' ' * len(begin)}{line}", style
 
 
-def _table(block: Table) -> RichTable:
-    table = RichTable(box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False, pad_edge=False)
-    has_units = any(column.unit for column in block.columns)
-    for column in block.columns:
-        head = f"{column.head}\n{column.unit}" if has_units else column.head
-        table.add_column(Text(head), justify="right" if column.right else "left", no_wrap=True)
-    for k, row in enumerate(block.rows):
-        table.add_row(*map(Text, row), style="bold" if k in block.strong else "")
-    return table
+def _table(table: Table) -> Iterator[Line]:
+    heads = [tuple(column.head for column in table.columns)]
+    if any(column.unit for column in table.columns):
+        heads.append(tuple(column.unit for column in table.columns))
+    rights = [column.right for column in table.columns]
+    widths = [max(map(len, cells)) for cells in zip(*heads, *table.rows, strict=True)]
+    for head in heads:
+        yield _row(head, widths, rights), _BOLD
+    yield "─" * (sum(widths) + len(_GAP) * (len(widths) - 1)), _PLAIN
+    for k, row in enumerate(table.rows):
+        yield _row(row, widths, rights), _BOLD if k in table.strong else _PLAIN
+
+
+def _row(cells: Iterable[str], widths: Iterable[int], rights: Iterable[bool]) -> str:
+    """Cells under each other, no blanks at the end."""
+    padded = (
+        cell.rjust(width) if right else cell.ljust(width)
+        for cell, width, right in zip(cells, widths, rights, strict=True)
+    )
+    return _GAP.join(padded).rstrip()

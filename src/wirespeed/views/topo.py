@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from wirespeed.topology.report import GpuRow, NicRow, PairRow, TopoReport
-from wirespeed.views.document import Block, Column, Document, Facts, Heading, Sentence, Table
+from wirespeed.topology.software import Notice
+from wirespeed.views.document import Block, Column, Document, Facts, Heading, Items, Sentence, Table
 from wirespeed.views.words import LINKS, WAYS, counted, rate, tally
 
 _MATRIX_LIMIT = 16
@@ -18,34 +21,55 @@ def document(report: TopoReport) -> Document:
 
 def _blocks(report: TopoReport) -> Iterator[Block]:
     yield Heading(_headline(report))
-    yield Facts(tuple(_facts(report)))
+    nodes = list(dict.fromkeys(_node(gpu.name) for gpu in report.gpus))
+    yield Facts((*_cluster_facts(report, len(nodes)), *_node_facts(_only(report, nodes[0]))))
+    for node in nodes:
+        yield from _node_blocks(_only(report, node), f" of {node}" if len(nodes) > 1 else "")
+    if report.oddities:
+        yield Heading("Oddities")
+        yield Items(tuple(_placed(oddity) for oddity in report.oddities), odd=True)
+    if report.warnings:
+        yield Heading("Notes")
+        yield Items(tuple(warning.text for warning in report.warnings))
+
+
+def _node_blocks(report: TopoReport, where: str) -> Iterator[Block]:
+    """What there is to say of one node."""
     gpus = [gpu.name for gpu in report.gpus]
     between = [pair for pair in report.pairs if pair.target in set(gpus)]
     if between:
         amd = any(row.kind == "xgmi" for row in report.links)
-        yield Heading("Between GPUs")
+        yield Heading(f"Between GPUs{where}")
         if len(gpus) <= _MATRIX_LIMIT:
             yield _matrix(gpus, between, amd)
         yield _summary(between, amd)
     if report.nics:
-        yield Heading("NICs")
+        yield Heading(f"NICs{where}")
         yield _affinity(report)
-        if others := [nic for nic in report.nics if nic.rail is None]:
-            names = ", ".join(_short(nic.name) for nic in others)
-            yield Sentence(f"Not for compute (storage, front end): {names}.")
-    if report.oddities:
-        yield Heading("Oddities")
-    for oddity in report.oddities:
-        place = f"{oddity.where}: " if oddity.where else ""
-        yield Sentence(place + oddity.text, "oddity")
-    for warning in report.warnings:
-        yield Sentence(warning.text, "warning")
-    if report.basis.alternatives:
-        alike = ", ".join(report.basis.alternatives)
-        yield Sentence(
-            f"taken for {report.basis.preset}; {alike} would look the same: --gpu settles it",
-            "warning",
-        )
+        if others := [_short(nic.name) for nic in report.nics if nic.rail is None]:
+            yield Sentence(f"Not for compute (storage, front end): {', '.join(others)}.")
+
+
+def _only(report: TopoReport, node: str) -> TopoReport:
+    """The report with one node's parts alone; what belongs to its rack stays."""
+
+    def mine(*names: str) -> bool:
+        return all(_node(name) == node or not name.startswith("node") for name in names)
+
+    return msgspec.structs.replace(
+        report,
+        gpus=tuple(part for part in report.gpus if mine(part.name)),
+        cpus=tuple(part for part in report.cpus if mine(part.name)),
+        pcie_switches=tuple(part for part in report.pcie_switches if mine(part.name)),
+        nics=tuple(part for part in report.nics if mine(part.name)),
+        nvswitches=tuple(part for part in report.nvswitches if mine(part.name)),
+        links=tuple(link for link in report.links if mine(link.source, link.target)),
+        pairs=tuple(pair for pair in report.pairs if mine(pair.source, pair.target)),
+    )
+
+
+def _placed(notice: Notice) -> str:
+    return f"{notice.where}: {notice.text}" if notice.where else notice.text
 
 
 def _headline(report: TopoReport) -> str:
@@ -55,33 +79,34 @@ def _headline(report: TopoReport) -> str:
     return f"{report.name}: {report.total_gpus:,}x {model}{where}"
 
 
-def _facts(report: TopoReport) -> Iterator[tuple[str, str]]:
-    listed = {gpu.name.partition("/")[0] for gpu in report.gpus}
-    if report.nodes > len(listed):
-        equal = f"{counted(report.nodes, 'node')}, equal to the one below"
-        different = f"{counted(report.nodes, 'node')}; one of each kind below"
-        yield "Nodes", equal if len(listed) == 1 else different
+def _cluster_facts(report: TopoReport, listed: int) -> Iterator[tuple[str, str]]:
+    if report.nodes > 1:
+        shown = "all of them below" if listed == report.nodes else "one of each kind below"
+        below = shown if listed > 1 else "equal to the one below"
+        yield "Nodes", f"{report.nodes:,}, {below}"
     if report.fabric:
         yield "Fabric", f"{report.fabric.name}: {report.fabric.description}"
+
+
+def _node_facts(report: TopoReport) -> Iterator[tuple[str, str]]:
     yield "GPUs", tally(gpu.model for gpu in report.gpus)
     yield from _gpu_links(report)
     if report.nvlink_domain > 1:
         yield "NVLink domain", f"{report.nvlink_domain} GPUs"
     if report.cpus:
         yield "CPUs", _cpus(report)
-    if report.pcie_switches:
-        yield "PCIe", f"{counted(len(report.pcie_switches), 'switch')}; {_pcie(report)}"
-    elif pcie := _pcie(report):
-        yield "PCIe", f"no switches; {pcie}"
+    if pcie := _pcie(report):
+        yield "PCIe", pcie
     if report.nics:
         yield "NICs", tally(_nic(nic) for nic in report.nics)
 
 
 def _gpu_links(report: TopoReport) -> Iterator[tuple[str, str]]:
-    """NVLink or xGMI of the first GPU: to what, how many links, how much in all."""
-    if not report.gpus:
-        return
+    """NVLink, xGMI and C2C of the first GPU: to what, how many links, how much in all."""
     first = report.gpus[0].name
+    for row in report.links:
+        if row.source == first and row.kind == "c2c":
+            yield LINKS["c2c"], f"{rate(row.bandwidth_GBps)} GB/s a GPU to its CPU, per direction"
     for kind in ("nvlink", "xgmi"):
         links = [row for row in report.links if row.source == first and row.kind == kind]
         if not links:
@@ -103,14 +128,16 @@ def _cpus(report: TopoReport) -> str:
 
 
 def _pcie(report: TopoReport) -> str:
-    """What a GPU's slot gives."""
+    """Switches, and what the GPUs' slots give."""
     gpus = {gpu.name for gpu in report.gpus}
     slots = {
         (row.lanes, round(row.bandwidth_GBps, 1))
         for row in report.links
         if row.kind == "pcie" and row.source in gpus
     }
-    return ", ".join(f"GPUs on x{lanes}, {rate(speed)} GB/s" for lanes, speed in sorted(slots))
+    switches = counted(len(report.pcie_switches), "switch") if report.pcie_switches else ""
+    speeds = (f"GPUs on x{lanes}, {rate(speed)} GB/s" for lanes, speed in sorted(slots))
+    return "; ".join(part for part in (switches, *speeds) if part)
 
 
 def _nic(nic: NicRow) -> str:
@@ -122,10 +149,8 @@ def _short(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def _named(names: list[str]) -> list[str]:
-    """Names without the node where all are of one."""
-    nodes = {name.partition("/")[0] for name in names}
-    return [_short(name) for name in names] if len(nodes) <= 1 else names
+def _node(name: str) -> str:
+    return name.rpartition("/")[0]
 
 
 def _word(pair: PairRow, amd: bool) -> str:
@@ -135,7 +160,7 @@ def _word(pair: PairRow, amd: bool) -> str:
 
 def _matrix(gpus: list[str], between: list[PairRow], amd: bool) -> Table:
     words = {(pair.source, pair.target): _word(pair, amd) for pair in between}
-    names = _named(gpus)
+    names = [_short(gpu) for gpu in gpus]
     rows = tuple(
         (name, *("X" if a == b else words.get((a, b), "-") for b in gpus))
         for name, a in zip(names, gpus, strict=True)
@@ -175,9 +200,6 @@ def _affinity(report: TopoReport) -> Table:
     """The nearest NICs of every GPU and how it reaches them."""
     pairs = {(pair.source, pair.target): pair for pair in report.pairs}
     nics = {nic.name: nic for nic in report.nics}
-    names = dict(
-        zip((g.name for g in report.gpus), _named([g.name for g in report.gpus]), strict=True)
-    )
     columns = (
         Column("GPU", right=False),
         Column("NUMA"),
@@ -187,13 +209,14 @@ def _affinity(report: TopoReport) -> Table:
         Column("way GB/s"),
         Column("NICs Gb/s"),
     )
-    rows = (_affinity_row(gpu, names[gpu.name], pairs, nics) for gpu in report.gpus)
+    rows = (_affinity_row(gpu, pairs, nics) for gpu in report.gpus)
     return Table(columns, tuple(rows))
 
 
 def _affinity_row(
-    gpu: GpuRow, name: str, pairs: dict[tuple[str, str], PairRow], nics: dict[str, NicRow]
+    gpu: GpuRow, pairs: dict[tuple[str, str], PairRow], nics: dict[str, NicRow]
 ) -> tuple[str, ...]:
+    name = _short(gpu.name)
     numa = "-" if gpu.numa is None else str(gpu.numa)
     near = [pairs[gpu.name, nic] for nic in gpu.nics if (gpu.name, nic) in pairs]
     if not near:

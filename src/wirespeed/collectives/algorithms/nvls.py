@@ -17,13 +17,12 @@ from wirespeed.collectives.operation import Operation
 from wirespeed.collectives.schedule import Phase, Schedule, Spokes, nothing
 
 
-def nvls_schedule(operation: Operation, layout: Layout, *, fabric_reduces: bool) -> Schedule:
-    """NVLS inside each domain; several domains are joined by switches of the fabric that reduce."""
+def nvls_schedule(operation: Operation, layout: Layout) -> Schedule:
+    """NVLS inside each domain; several domains are joined by a fabric whose switches reduce."""
     inside = _inside(operation, layout)
     if len(layout) == 1:
         phase = Phase(nothing(), reduce=True, spokes=inside, spoke_waits=(1.0, 0.0))
         return Schedule("NVLS", (phase,), channels=16)
-    assert fabric_reduces
     both = _joined(inside, _through_fabric(operation, layout))
     phase = Phase(nothing(), reduce=True, spokes=both, spoke_waits=(1.0, 1.0))
     return Schedule("NVLS", (phase,), channels=16)

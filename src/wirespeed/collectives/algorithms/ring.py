@@ -8,6 +8,7 @@ P. Patarasuk, X. Yuan, Bandwidth optimal all-reduce algorithms for clusters of w
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from wirespeed.collectives.operation import Operation
 from wirespeed.collectives.rings import Rings
@@ -16,30 +17,37 @@ from wirespeed.collectives.schedule import Phase, Schedule, Shares, Transfers, t
 _REDUCES = (Operation.ALL_REDUCE, Operation.REDUCE_SCATTER, Operation.REDUCE)
 
 
-def ring_schedule(operation: Operation, rings: Rings) -> Schedule:
-    """The schedule of an operation on the given rings (two ranks or more)."""
+def ring_schedule(operation: Operation, rings: Rings, root: int = 0) -> Schedule:
+    """The schedule of an operation on the given rings (two ranks or more); `root` is a rank."""
     channels, ranks = rings.order.shape
     reduce = operation in _REDUCES
     if operation in (Operation.BROADCAST, Operation.REDUCE):
-        # The last hop of the ring back to the root carries nothing.
-        hops = _hops(rings, 1.0, skip_last=True)
+        hops = _hops(rings, 1.0)
+        # Nothing goes back to where a broadcast begins, nor on from where a reduction ends.
+        end = hops.target if operation is Operation.BROADCAST else hops.source
+        hops = _kept(hops, end != root)
         phase = Phase(hops, waits=_around(hops, ranks - 1), reduce=reduce)
         return Schedule("Ring", (phase,), channels)
     laps = 2 if operation is Operation.ALL_REDUCE else 1
     steps = laps * (ranks - 1)
     hops = _hops(rings, 1 / ranks)
     phase = Phase(hops, repeat=steps, waits=_around(hops, steps), reduce=reduce)
-    return Schedule("Ring", (phase,), channels)
+    # A rank's last step takes in a piece and passes nothing on.
+    return Schedule("Ring", (phase,), channels, local=1 / ranks)
 
 
-def _hops(rings: Rings, share: float, *, skip_last: bool = False) -> Transfers:
+def _hops(rings: Rings, share: float) -> Transfers:
     """One message over every edge of every ring."""
     source = rings.order
     target = np.roll(source, -1, axis=1)
     shares = np.broadcast_to(share * rings.weight[:, None], source.shape)
-    kept = slice(None, -1) if skip_last else slice(None)
     columns = (source, target, shares, rings.nic_out, rings.nic_in)
-    return transfers(*(column[:, kept].ravel() for column in columns))
+    return transfers(*(column.ravel() for column in columns))
+
+
+def _kept(hops: Transfers, kept: npt.NDArray[np.bool_]) -> Transfers:
+    columns = (hops.source, hops.target, hops.share, hops.nic_out, hops.nic_in)
+    return transfers(*(column[kept] for column in columns))
 
 
 def _around(hops: Transfers, steps: int) -> Shares:

@@ -41,7 +41,6 @@ class Rules(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nvls_heads: int
     nvls_channels: dict[str, int]
     double_from_GBps: dict[str, float]
-    per_function: bool
     pxn: bool
 
 

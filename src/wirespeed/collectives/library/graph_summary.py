@@ -50,13 +50,14 @@ class Team:
     """A communicator as the cost model sees it.
 
     `nodes` counts NVLink domains where these span nodes; `cc` is the compute capability (90 is
-    9.0), `cpu` the CPUs' vendor.
+    9.0), `cpu` the CPUs' vendor, `gfx` AMD's name of the instruction set.
     """
 
     ranks: int
     nodes: int
     cc: int
     cpu: str = ""
+    gfx: str = ""
 
     @property
     def per_node(self) -> float:

@@ -8,6 +8,7 @@ Source: NVIDIA/nccl, src/graph/tuning.cc, releases 2.8 to 2.31 (library_nccl.tom
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,18 @@ _PAT_SHARE = 0.75
 _COLLNET_HOPPER = 0.85
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One algorithm and protocol for one operation, with all that the cost model reads."""
+
+    algorithm: Algorithm
+    protocol: Protocol
+    operation: Operation
+    graph: GraphSummary
+    team: Team
+    constants: Constants
+
+
 def library_time(
     algorithm: Algorithm,
     protocol: Protocol,
@@ -47,50 +60,32 @@ def library_time(
     graph = graphs.of.get(algorithm)
     if graph is None or graph.channels == 0:
         return np.full(len(sizes), np.inf)
-    speed = algorithm_bandwidth(algorithm, protocol, operation, graph, team, constants)
+    case = Case(algorithm, protocol, operation, graph, team, constants)
+    speed = algorithm_bandwidth(case)
     if speed <= 0:
         return np.full(len(sizes), np.inf)
-    delay = np.full(
-        len(sizes), latency(algorithm, protocol, operation, graph, team, constants), np.float64
-    )
-    bandwidth = speed * _correction(algorithm, protocol, operation, sizes, team, constants)
-    if (algorithm, protocol, operation) == (
-        Algorithm.RING,
-        Protocol.SIMPLE,
-        Operation.ALL_REDUCE,
-    ) and team.nodes > 1:
-        full = _fills_ring(sizes, graphs.coll_channels, team, constants)
+    delay = np.full(len(sizes), latency(case), np.float64)
+    bandwidth = speed * _correction(case, sizes)
+    crosses = team.nodes > 1 and operation is Operation.ALL_REDUCE
+    if crosses and (algorithm, protocol) == (Algorithm.RING, Protocol.SIMPLE):
+        full = _fills_ring(case, sizes, graphs.coll_channels)
         delay = np.where(full, delay * constants.rules.plateau[team.generation], delay)
     return np.asarray(delay * US + sizes / (bandwidth * 1e9), np.float64)
 
 
-def algorithm_bandwidth(
-    algorithm: Algorithm,
-    protocol: Protocol,
-    operation: Operation,
-    graph: GraphSummary,
-    team: Team,
-    constants: Constants,
-) -> float:
+def algorithm_bandwidth(case: Case) -> float:
     """Bytes of the operation a second [GB/s] that the cost model credits; 0 for never."""
-    if algorithm in MULTICAST:
-        bus = graph.channels * _multicast_channel(algorithm, operation, graph, team, constants)
-    elif algorithm in COLLNET:
-        return _collnet(algorithm, protocol, operation, graph, team, constants)
-    else:
-        bus = _chained(algorithm, protocol, operation, graph, team, constants)
-    return bus * _ratio(algorithm, operation, team, constants)
+    if case.algorithm in COLLNET:
+        return _collnet(case)
+    if case.algorithm in MULTICAST:
+        return case.graph.channels * _multicast_channel(case) * _ratio(case)
+    return _chained(case) * _ratio(case)
 
 
-def _chained(
-    algorithm: Algorithm,
-    protocol: Protocol,
-    operation: Operation,
-    graph: GraphSummary,
-    team: Team,
-    constants: Constants,
-) -> float:
+def _chained(case: Case) -> float:
     """Bus bandwidth [GB/s] of a ring, tree or PAT."""
+    algorithm, protocol, operation = case.algorithm, case.protocol, case.operation
+    graph, team, constants = case.graph, case.team, case.constants
     rules, row, scale = constants.rules, team.generation, team.scale
     channel = graph.bw_intra if team.nodes <= 2 else graph.bw_inter
     if algorithm is Algorithm.TREE and rules.tree_least_of_both:
@@ -125,16 +120,11 @@ def _ll_row(team: Team) -> str:
     return "ampere" if team.cpu == "AMD" else "volta"
 
 
-def _multicast_channel(
-    algorithm: Algorithm,
-    operation: Operation,
-    graph: GraphSummary,
-    team: Team,
-    constants: Constants,
-) -> float:
+def _multicast_channel(case: Case) -> float:
     """Bus bandwidth a channel [GB/s] of NVLS or NVLSTree."""
+    operation, graph, team, constants = case.operation, case.graph, case.team, case.constants
     rules = constants.rules
-    tree, two = algorithm is Algorithm.NVLS_TREE, team.nodes <= 2
+    tree, two = case.algorithm is Algorithm.NVLS_TREE, team.nodes <= 2
     if rules.nvls == "three_quarters":
         limit = constants.bus_limit_GBps.get(team.generation, math.inf)
         return min(graph.bw_intra, limit / graph.channels)
@@ -154,20 +144,14 @@ def _multicast_channel(
     return min(inside, between, limit)
 
 
-def _collnet(
-    algorithm: Algorithm,
-    protocol: Protocol,
-    operation: Operation,
-    graph: GraphSummary,
-    team: Team,
-    constants: Constants,
-) -> float:
+def _collnet(case: Case) -> float:
     """Algorithm bandwidth [GB/s] of CollNet, which only Simple serves."""
-    if protocol is not Protocol.SIMPLE:
+    graph, team, constants = case.graph, case.team, case.constants
+    if case.protocol is not Protocol.SIMPLE:
         return 0.0
-    if algorithm is Algorithm.COLLNET_CHAIN:
+    if case.algorithm is Algorithm.COLLNET_CHAIN:
         return graph.channels * graph.bw_intra * constants.rules.collnet_chain * 0.5
-    if operation in GATHERS:
+    if case.operation in GATHERS:
         if constants.rules.gather_direct:
             return team.per_node * min(graph.bw_intra, graph.bw_inter * 0.9)
         weight = (team.per_node - 1) / 7
@@ -178,15 +162,15 @@ def _collnet(
     return graph.channels * graph.bw_intra / crowding * hopper * 0.5
 
 
-def _ratio(algorithm: Algorithm, operation: Operation, team: Team, constants: Constants) -> float:
+def _ratio(case: Case) -> float:
     """Algorithm bandwidth over bus bandwidth."""
-    rules = constants.rules
-    ring = team.ranks / _steps(operation, team.ranks)
-    if algorithm is Algorithm.RING:
+    rules, ranks = case.constants.rules, case.team.ranks
+    ring = ranks / _steps(case.operation, ranks)
+    if case.algorithm is Algorithm.RING:
         return ring
-    if operation in GATHERS and rules.gather_direct:
+    if case.operation in GATHERS and rules.gather_direct:
         return 1.0
-    if algorithm in MULTICAST:
+    if case.algorithm in MULTICAST:
         return {"three_quarters": 0.75, "five_sixths": 5 / 6}.get(rules.nvls, ring)
     return 0.5
 
@@ -197,26 +181,18 @@ def _steps(operation: Operation, ranks: int) -> int:
     return ranks - 1 if operation in GATHERS else ranks
 
 
-def latency(
-    algorithm: Algorithm,
-    protocol: Protocol,
-    operation: Operation,
-    graph: GraphSummary,
-    team: Team,
-    constants: Constants,
-) -> float:
+def latency(case: Case) -> float:
     """Time of no bytes [us] that the cost model credits."""
-    column, rules = _COLUMN[protocol], constants.rules
-    inside = _hop_us(algorithm, protocol, graph, constants)
-    between = _network_us(algorithm, protocol, graph, team, constants)
-    base = constants.base_us[algorithm][column]
-    ranks, nodes = team.ranks, team.nodes
+    rules, protocol, algorithm = case.constants.rules, case.protocol, case.algorithm
+    inside, between = _hop_us(case), _network_us(case)
+    base = case.constants.base_us[algorithm][_COLUMN[protocol]]
+    ranks, nodes = case.team.ranks, case.team.nodes
     local, levels = ranks // nodes, int(math.log2(nodes))
-    if algorithm is Algorithm.RING:
-        return base + _around(protocol, operation, graph, team, constants, inside, between)
     if protocol is Protocol.LL and nodes > 1:
         inside *= rules.ll_network_factor
     match algorithm:
+        case Algorithm.RING:
+            return base + _around(case, inside, between)
         case Algorithm.TREE:
             return base + 2 * ((local - 1) * inside + levels * between)
         case Algorithm.COLLNET_DIRECT:
@@ -231,94 +207,73 @@ def latency(
     return base + levels * (between / 3.5) + ranks * 2.8
 
 
-def _hop_us(
-    algorithm: Algorithm, protocol: Protocol, graph: GraphSummary, constants: Constants
-) -> float:
+def _hop_us(case: Case) -> float:
     """One hop inside a node; a way through another GPU (NVB) counts as PCIe."""
-    near = graph.type_intra is PathType.NVL
-    table = constants.nvlink_us if near else constants.pcie_us
-    return table[algorithm][_COLUMN[protocol]]
+    near = case.graph.type_intra is PathType.NVL
+    table = case.constants.nvlink_us if near else case.constants.pcie_us
+    return table[case.algorithm][_COLUMN[case.protocol]]
 
 
-def _network_us(
-    algorithm: Algorithm,
-    protocol: Protocol,
-    graph: GraphSummary,
-    team: Team,
-    constants: Constants,
-) -> float:
+def _network_us(case: Case) -> float:
     """One hop between nodes, with what the plugin reports (twice with Simple, for its flush)."""
-    rules = constants.rules
-    lone = rules.lone_ranks_by_tree and team.per_node == 1
-    row = Algorithm.TREE if lone else algorithm
-    own = constants.network_us[row][_COLUMN[protocol]]
+    rules, reported = case.constants.rules, case.graph.latency_inter
+    lone = rules.lone_ranks_by_tree and case.team.per_node == 1
+    row = Algorithm.TREE if lone else case.algorithm
+    own = case.constants.network_us[row][_COLUMN[case.protocol]]
     if not rules.inter_latency_adds:
-        return graph.latency_inter or own
-    return own + graph.latency_inter * (2 if protocol is Protocol.SIMPLE else 1)
+        return reported or own
+    return own + reported * (2 if case.protocol is Protocol.SIMPLE else 1)
 
 
-def _around(
-    protocol: Protocol,
-    operation: Operation,
-    graph: GraphSummary,
-    team: Team,
-    constants: Constants,
-    inside: float,
-    between: float,
-) -> float:
+def _around(case: Case, inside: float, between: float) -> float:
     """Time of all hops of a ring [us]."""
-    rules, column = constants.rules, _COLUMN[protocol]
-    steps, nodes = _steps(operation, team.ranks), team.nodes
-    if operation in ROOTED:
-        table = constants.network_us
-        if nodes == 1:
-            near = graph.type_intra is PathType.NVL
-            table = constants.nvlink_us if near else constants.pcie_us
-        if graph.same_channels:
-            return table[Algorithm.RING][column]
-        row = Algorithm.TREE if protocol is Protocol.SIMPLE else Algorithm.RING
-        return steps * table[row][column]
+    rules, nodes = case.constants.rules, case.team.nodes
+    steps = _steps(case.operation, case.team.ranks)
+    if case.operation in ROOTED:
+        return _down_the_ring(case, steps)
     if nodes == 1:
         return steps * inside
-    if protocol is Protocol.LL:
-        inside *= rules.ll_network_factor
     if rules.net_overhead:
-        overhead = _NET_OVERHEAD_US.get(team.cpu, 1.0)
-        inside = max(inside, overhead * (3 if protocol is Protocol.SIMPLE else 1))
-    if operation is Operation.ALL_REDUCE:
+        overhead = _NET_OVERHEAD_US.get(case.team.cpu, 1.0)
+        inside = max(inside, overhead * (3 if case.protocol is Protocol.SIMPLE else 1))
+    if case.operation is Operation.ALL_REDUCE:
         across = 2 * (nodes - 1 + rules.inter_steps_more)
     else:
         across = nodes - 1
     return (steps - across) * inside + across * between
 
 
-def _correction(
-    algorithm: Algorithm,
-    protocol: Protocol,
-    operation: Operation,
-    sizes: Floats,
-    team: Team,
-    constants: Constants,
-) -> Floats:
+def _down_the_ring(case: Case, steps: int) -> float:
+    """Time of a broadcast or reduce [us]: one hop counts where all channels have one order."""
+    constants, column = case.constants, _COLUMN[case.protocol]
+    near = case.graph.type_intra is PathType.NVL
+    inside = constants.nvlink_us if near else constants.pcie_us
+    table = inside if case.team.nodes == 1 else constants.network_us
+    if case.graph.same_channels:
+        return table[Algorithm.RING][column]
+    row = Algorithm.TREE if case.protocol is Protocol.SIMPLE else Algorithm.RING
+    return steps * table[row][column]
+
+
+def _correction(case: Case, sizes: Floats) -> Floats:
     """What a tree keeps of its bandwidth at each size: a table over powers of two from 64 B."""
-    corrected = algorithm is Algorithm.TREE or (
-        algorithm is Algorithm.NVLS_TREE
+    team, constants = case.team, case.constants
+    corrected = case.algorithm is Algorithm.TREE or (
+        case.algorithm is Algorithm.NVLS_TREE
         and constants.rules.nvls_tree_corrected
         and team.cc >= 100
         and team.cpu in ("Intel", "AMD")
     )
-    if not corrected or operation is not Operation.ALL_REDUCE:
+    if not corrected or case.operation is not Operation.ALL_REDUCE:
         return np.ones(len(sizes))
-    table = np.array([*constants.tree_correction[_COLUMN[protocol]], 1.0])
+    table = np.array([*constants.tree_correction[_COLUMN[case.protocol]], 1.0])
     place = np.floor(np.log2(np.maximum(sizes, 64) / 64)).astype(np.int64)
     return np.asarray(table[np.minimum(place, len(table) - 1)], np.float64)
 
 
-def _fills_ring(
-    sizes: Floats, channels: int, team: Team, constants: Constants
-) -> npt.NDArray[np.bool_]:
+def _fills_ring(case: Case, sizes: Floats, channels: int) -> npt.NDArray[np.bool_]:
     """Sizes from which all steps of a ring are busy at once, which costs it latency."""
-    share = constants.rules.plateau_from_share
+    ranks, share = case.team.ranks, case.constants.rules.plateau_from_share
     if share == 0:
-        return np.asarray(sizes >= team.ranks / 16 * 65536, np.bool_)
-    return np.asarray(sizes // (channels * team.ranks) >= share, np.bool_)
+        return np.asarray(sizes >= ranks / 16 * 65536, np.bool_)
+    return np.asarray(sizes // (channels * ranks) >= share, np.bool_)

@@ -20,7 +20,7 @@ from wirespeed.topology.fabrics.latency import Network
 from wirespeed.topology.fabrics.table import fabric_from_table
 
 # What a machine's NICs speak, where the switches' word for it is another.
-_NETWORKS = {"efa": Network.ETHERNET, "tcpx": Network.ETHERNET}
+_NETWORKS = {name: Network.ETHERNET for name in ("efa", "tcpx", "socket")}
 
 
 class FabricRow(Row, frozen=True, kw_only=True, forbid_unknown_fields=True):

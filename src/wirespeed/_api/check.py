@@ -1,0 +1,74 @@
+"""check: a measurement that someone pasted, beside the forecast of its machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from wirespeed._api.inputs import inputs_of, with_inputs
+from wirespeed._api.validate import read_bytes
+from wirespeed.comparison.check import CheckReport, joined
+from wirespeed.comparison.check import check as check_one
+from wirespeed.comparison.machines import collective_of, group_on, nodes_needed, setting_up
+from wirespeed.errors import InputError
+from wirespeed.evidence import Evidence, Measurement, Remark
+from wirespeed.readers import read_text
+from wirespeed.topology.cluster import Cluster
+from wirespeed.topology.software import Notice
+
+ClusterOf = Callable[[int | None], Cluster]
+"""The cluster to compare with, of so many nodes; None leaves the number to it."""
+
+
+def check(file: str, on: Cluster | ClusterOf | None = None) -> CheckReport:
+    """The verdict on nccl-tests output: a file, or - for standard input.
+
+    `on` is the cluster it ran on, or what makes one of so many nodes; without it the output must
+    list its GPUs. Raises InputError where nothing was measured.
+    """
+    name = "stdin" if file == "-" else file
+    text = sys.stdin.buffer.read() if file == "-" else read_bytes(file)
+    evidence = read_text(text, file=name)
+    if not evidence.measurements:
+        raise InputError(
+            "nothing was measured here",
+            where=name,
+            why=f"this is {evidence.format}",
+            remedy="give the output of nccl-tests or rccl-tests",
+        )
+    reports = [_checked(evidence, measured, on) for measured in evidence.measurements]
+    given = inputs_of(file=file, on=on if isinstance(on, Cluster) else None)
+    return with_inputs(joined(reports), given)
+
+
+def _checked(
+    evidence: Evidence, measured: Measurement, on: Cluster | ClusterOf | None
+) -> CheckReport:
+    notices = _notices([*evidence.remarks, *measured.remarks])
+    if on is None:
+        setup, cluster, group = setting_up(evidence, measured)
+        return check_one(measured, setup.collective, cluster, group, remarks=notices)
+    cluster = on if isinstance(on, Cluster) else _of_size(on, evidence, measured)
+    group = group_on(cluster, measured)
+    return check_one(measured, collective_of(measured), cluster, group, remarks=notices)
+
+
+def _of_size(make: ClusterOf, evidence: Evidence, measured: Measurement) -> Cluster:
+    """The cluster that holds the ranks; a rack as a whole where they are no more than its own."""
+    one = make(None)
+    per_node = max(1, len(one.topology.gpus()) // one.nodes)
+    nodes = nodes_needed(evidence, measured, per_node)
+    cluster = one if nodes == one.nodes else make(nodes)
+    version = evidence.value("run", "nccl_version")
+    if version is None:
+        return cluster
+    numbers = tuple(int(part) for part in str(version).split("."))
+    return replace(cluster, software=replace(cluster.software, version=numbers))
+
+
+def _notices(remarks: Sequence[Remark]) -> list[Notice]:
+    return [
+        Notice(remark.code, remark.text, f"line {remark.line}" if remark.line else "")
+        for remark in remarks
+    ]

@@ -1,0 +1,54 @@
+"""`wirespeed validate`: forecasts beside published measurements."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from wirespeed.cli.options import OUTPUT, Json
+
+WORSE = 1
+
+
+def validate(
+    records: Annotated[str, Parameter(name="RECORDS")],
+    /,
+    *,
+    baseline: str | None = None,
+    json: Json = False,
+    params: Annotated[bool, Parameter(group=OUTPUT)] = False,
+) -> int:
+    """Forecasts beside published measurements: errors by platform, operation, size and fold.
+
+    Parameters
+    ----------
+    records
+        A file such as collectives.json: one JSON object a line, or an array of them.
+    baseline
+        A report saved with --json: exit status 1 where a group's median worsened by over a point.
+    json
+        JSON in place of tables.
+    params
+        Only count the parameters, by generation and transport.
+    """
+    from wirespeed.cli.output import show
+
+    if params:
+        from wirespeed.validation.counts import parameter_counts
+
+        for line in parameter_counts():
+            print(line)
+        return 0
+    from wirespeed._api.validate import read_bytes
+    from wirespeed._api.validate import validate as report_on
+    from wirespeed.validation.baseline import read_baseline, worsened
+
+    before = read_baseline(read_bytes(baseline), file=baseline) if baseline else ()
+    report = report_on(records)
+    show(report, json=json)
+    worse = worsened(before, report.groups)
+    for entry in worse:
+        print(f"worse than {baseline}: {entry}", file=sys.stderr)
+    return WORSE if worse else 0

@@ -1,0 +1,138 @@
+"""The machine of a measurement, as the output itself tells it, and the ranks on a cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from wirespeed.catalog import gpu
+from wirespeed.collectives.operation import Collective, parse_operation
+from wirespeed.comparison.setup import Setup, Workshop, setup_of
+from wirespeed.errors import InputError, UnknownName, UsageError
+from wirespeed.evidence import Evidence, Fact, Measurement
+from wirespeed.readers.records import Inputs, RecordCluster
+from wirespeed.topology.cluster import Cluster, Group, everyone
+
+
+def hosts_of(evidence: Evidence) -> dict[str, int]:
+    """Ranks on each host that the list of devices names, in its order."""
+    return dict(Counter(str(fact.value) for fact in _of_ranks(evidence, "host")))
+
+
+def gpu_of(evidence: Evidence) -> str | None:
+    """The GPU model that most ranks state; None where the list of devices is cut."""
+    names = Counter(str(fact.value) for fact in _of_ranks(evidence, "gpu_model"))
+    return names.most_common(1)[0][0] if names else None
+
+
+def inputs_of(evidence: Evidence, measurement: Measurement) -> Inputs:
+    """What the output says of its own run, as the inputs of a forecast.
+
+    Raises InputError where it does not say on what it ran.
+    """
+    model, hosts = gpu_of(evidence), hosts_of(evidence)
+    if model is None or measurement.ranks is None:
+        raise InputError(
+            "the output does not say on what it ran",
+            where=evidence.file,
+            why="its list of devices is missing",
+            remedy="name the machine with --on: a preset or the output of nvidia-smi topo -m",
+        )
+    if not _is_known(model):
+        raise InputError(
+            f"its GPUs are called {model!r}, which is no model",
+            where=evidence.file,
+            remedy="name the machine with --on: a preset or the output of nvidia-smi topo -m",
+        )
+    # A cut list shows some of the hosts: all of them have as many ranks as the fullest.
+    per_node = min(max(hosts.values()), measurement.ranks)
+    if sum(hosts.values()) < measurement.ranks and per_node == 1:
+        per_node = min(8, measurement.ranks)
+    return Inputs(
+        cluster=RecordCluster(
+            gpu=model, nodes=-(-measurement.ranks // per_node), gpus_per_node=per_node
+        ),
+        collective=measurement.operation,
+        ranks=measurement.ranks,
+        nccl_version=_text(evidence, "run", "nccl_version"),
+        env=tuple(
+            sorted((f.attribute, str(f.value)) for f in evidence.facts if f.subject == "env")
+        ),
+        launch={"thread": "single process"}.get(measurement.launch or "", measurement.launch),
+        dtype=measurement.dtype,
+    )
+
+
+def setting_up(evidence: Evidence, measurement: Measurement) -> tuple[Setup, Cluster, Group]:
+    """The run of a measurement on the machine that its own output names."""
+    setup, workshop = setup_of(inputs_of(evidence, measurement)), Workshop()
+    cluster = workshop.cluster(setup)
+    return setup, cluster, workshop.group(setup, cluster)
+
+
+def nodes_needed(evidence: Evidence, measurement: Measurement, gpus_per_node: int) -> int:
+    """Nodes of a machine that hold the ranks of a measurement, as its list of hosts has it."""
+    hosts = hosts_of(evidence)
+    if measurement.ranks is None:
+        return max(1, len(hosts))
+    if hosts and sum(hosts.values()) >= measurement.ranks:
+        return len(hosts)
+    return max(1, -(-measurement.ranks // gpus_per_node))
+
+
+def group_on(cluster: Cluster, measurement: Measurement) -> Group:
+    """The ranks of a measurement on a cluster: as many of each node, the first ones.
+
+    Raises UsageError where the cluster has fewer GPUs.
+    """
+    whole = everyone(cluster)
+    ranks = measurement.ranks or len(whole)
+    if ranks > len(whole):
+        raise UsageError(
+            f"{ranks} ranks do not fit on {len(whole)} GPUs",
+            where="--on",
+            why=f"{measurement.file} was measured on {ranks} GPUs",
+            remedy=f"name a machine with more, or --nodes {-(-ranks // max(1, len(whole)))}",
+        )
+    per_node, rest = divmod(ranks, cluster.nodes)
+    nodes = cluster.topology.node[whole.gpus]
+    chosen = [
+        whole.gpus[nodes == node][: per_node + (node < rest)] for node in range(cluster.nodes)
+    ]
+    return Group(np.concatenate(chosen))
+
+
+def collective_of(measurement: Measurement) -> Collective:
+    """What was measured; UnknownName for an operation that is not modelled."""
+    return Collective(
+        parse_operation(measurement.operation),
+        dtype=measurement.dtype or "float",
+        launch=measurement.launch or "process",
+    )
+
+
+def _is_known(name: str) -> bool:
+    try:
+        gpu(name)
+    except UnknownName:
+        return False
+    return True
+
+
+def _of_ranks(evidence: Evidence, attribute: str) -> list[Fact]:
+    return [
+        fact
+        for fact in evidence.facts
+        if fact.attribute == attribute and fact.subject.startswith("rank")
+    ]
+
+
+def _settings(evidence: Evidence) -> tuple[tuple[str, str], ...]:
+    env = [fact for fact in evidence.facts if fact.subject == "env"]
+    return tuple(sorted((fact.attribute, str(fact.value)) for fact in env))
+
+
+def _text(evidence: Evidence, subject: str, attribute: str) -> str | None:
+    value = evidence.value(subject, attribute)
+    return None if value is None else str(value)
