@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from wirespeed.evidence import Evidence
-from wirespeed.inventory import machine_from
-from wirespeed.inventory.machine import Read
+from wirespeed.inventory.combined import combine
+from wirespeed.inventory.machine import Read, read_machine
 from wirespeed.readers import read_text
 from wirespeed.topology.machine import Machine
 
@@ -13,8 +15,13 @@ def evidence_of(text: str, file: str = "box.txt") -> Evidence:
     return read_text(text, file=file)
 
 
+def machine_from(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Machine:
+    """The machine that some files describe together."""
+    return combine(evidence, gpu=gpu).machine
+
+
 def read_matrix(text: str, *, gpu: str | None = None) -> Read:
-    return machine_from([evidence_of(text)], gpu=gpu)
+    return read_machine([evidence_of(text)], gpu=gpu)
 
 
 def machine_of_matrix(text: str, *, gpu: str | None = None) -> Machine:

@@ -8,12 +8,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from inventory.matrices import oddities, said
+from inventory.matrices import machine_from, oddities, said
 from support import shared
 from wirespeed.errors import InputError
-from wirespeed.inventory import machine_from
 from wirespeed.inventory.graph_words import graph_words
-from wirespeed.inventory.machine import Read
+from wirespeed.inventory.machine import Read, read_machine
 from wirespeed.readers import read_text
 from wirespeed.topology.kinds import ComponentKind
 
@@ -105,7 +104,7 @@ SAMPLES = {
 @cache
 def machine(name: str) -> Read:
     path = shared("samples", "nvidia-smi-topo-m", f"{name}.txt")
-    return machine_from([read_text(path.read_bytes(), file=path.name)])
+    return read_machine([read_text(path.read_bytes(), file=path.name)])
 
 
 def nics_near(name: str, gpu: str, word: str) -> list[int]:
@@ -213,7 +212,7 @@ def test_cube_meshes_have_their_links():
 )
 def test_a_status_matrix_alone_says_what_gpus_may_do_and_nothing_of_links(name, gpus, allowed):
     text = shared("samples", "nvidia-smi-topo-p2p", f"{name}.txt").read_bytes()
-    found = machine_from([read_text(text, file=name)]).machine
+    found = machine_from([read_text(text, file=name)])
     assert len(found.unit.of_kind(ComponentKind.GPU)) == gpus
     assert found.peer_to_peer is allowed
     assert found.oddities == ()

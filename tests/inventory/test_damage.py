@@ -5,10 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inventory.matrices import square
+from inventory.matrices import machine_from, square
 from wirespeed.errors import WirespeedError
 from wirespeed.evidence import Evidence, Fact
-from wirespeed.inventory import machine_from
 from wirespeed.inventory.matrix_text import matrix_text
 from wirespeed.readers import read_text
 from wirespeed.topology.machines import preset_machine
@@ -24,7 +23,7 @@ TEXTS = [
 def outcome(evidence: Evidence) -> None:
     """A machine, or an error that says something; anything else fails the test."""
     try:
-        machine = machine_from([evidence]).machine
+        machine = machine_from([evidence])
     except WirespeedError:
         return
     assert machine.unit.components > 0

@@ -9,6 +9,7 @@ from inventory.matrices import (
     both_ways,
     codes,
     evidence_of,
+    machine_from,
     machine_of_matrix,
     oddities,
     read_matrix,
@@ -16,7 +17,6 @@ from inventory.matrices import (
     square,
     with_cells,
 )
-from wirespeed.inventory import machine_from
 from wirespeed.inventory.graph_words import graph_words
 from wirespeed.inventory.lost_links import without_links
 from wirespeed.inventory.matrix_text import matrix_text
@@ -120,7 +120,7 @@ QUERY = """index, name, pcie.link.width.current, pcie.link.width.max
 
 
 def test_a_gpu_on_half_its_lanes():
-    machine = machine_from([evidence_of(square(2, "NODE")), evidence_of(QUERY, "q.csv")]).machine
+    machine = machine_from([evidence_of(square(2, "NODE")), evidence_of(QUERY, "q.csv")])
     assert oddities(machine) == {"pcie-narrow": "gpu1"}
     assert "8 of 16" in said(machine, "pcie-narrow")
 
@@ -130,14 +130,14 @@ P2P = "\tGPU0\tGPU1\tGPU2\nGPU0\tX\tOK\t{0}\nGPU1\tOK\tX\t{0}\nGPU2\t{0}\t{0}\tX
 
 def test_peer_to_peer_refused_to_some_pairs():
     text = "$ nvidia-smi topo -p2p r\n" + P2P.format("CNS")
-    machine = machine_from([evidence_of(square(3, "NODE")), evidence_of(text, "p2p")]).machine
+    machine = machine_from([evidence_of(square(3, "NODE")), evidence_of(text, "p2p")])
     assert oddities(machine)["p2p-differs"] == "gpu0>gpu2"
     assert machine.peer_to_peer is False
 
 
 def test_peer_to_peer_that_works_is_taken_over():
     text = "$ nvidia-smi topo -p2p r\n" + P2P.format("OK")
-    machine = machine_from([evidence_of(square(3, "NODE")), evidence_of(text, "p2p")]).machine
+    machine = machine_from([evidence_of(square(3, "NODE")), evidence_of(text, "p2p")])
     assert machine.peer_to_peer is True
     assert "p2p-unknown" not in codes(machine)
 

@@ -7,10 +7,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from inventory.matrices import machine_from
 from wirespeed.catalog import gpu
 from wirespeed.collectives.forecast import forecast
 from wirespeed.collectives.operation import Collective, Operation
-from wirespeed.inventory import machine_from
 from wirespeed.inventory.design_words import DesignWords
 from wirespeed.inventory.graph_words import graph_words
 from wirespeed.inventory.matrix_text import matrix_text
@@ -31,7 +31,7 @@ SIZES = [2**13, 2**20, 2**30]
 def there_and_back(name: str) -> tuple[Machine, Machine]:
     machine = preset_machine(name)
     text = matrix_text(machine.unit)
-    return machine, machine_from([read_text(text, file=name)], gpu=machine.gpu).machine
+    return machine, machine_from([read_text(text, file=name)], gpu=machine.gpu)
 
 
 def of_first_node(machine: Machine, kind: ComponentKind, column: str) -> list[int]:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from inventory.matrices import codes, evidence_of, said, square
+from inventory.matrices import codes, evidence_of, machine_from, said, square
 from wirespeed.errors import InputError, Problems, UnknownName, UsageError
-from wirespeed.inventory import machine_from, resolve
+from wirespeed.inventory import resolve
 from wirespeed.inventory.matrix_text import matrix_text
 from wirespeed.topology.kinds import ComponentKind
 from wirespeed.topology.machines import preset_machine
@@ -130,7 +130,7 @@ def test_files_that_contradict_each_other_are_named_with_their_lines():
     one = "index, name\n0, NVIDIA H100 80GB HBM3\n"
     other = "GPU 0: NVIDIA H200 (UUID: GPU-0)\n"
     evidence = [evidence_of(one, "a.csv"), evidence_of(other, "b.txt")]
-    machine = machine_from([evidence_of(square(1, "X"), "m.txt"), *evidence]).machine
+    machine = machine_from([evidence_of(square(1, "X"), "m.txt"), *evidence])
     assert machine.gpu == "h100-sxm"
     text = said(machine, "contradiction")
     assert "a.csv:2" in text
@@ -140,19 +140,19 @@ def test_files_that_contradict_each_other_are_named_with_their_lines():
 def test_two_spellings_of_one_gpu_are_no_contradiction():
     one = "index, name\n0, NVIDIA A100-SXM4-80GB\n"
     other = "GPU 0: A100 SXM4 80GB (UUID: GPU-0)\n"
-    machine = machine_from([evidence_of(one, "a.csv"), evidence_of(other, "b.txt")]).machine
+    machine = machine_from([evidence_of(one, "a.csv"), evidence_of(other, "b.txt")])
     assert "contradiction" not in codes(machine)
 
 
 def test_two_matrices_that_differ_are_a_contradiction():
     evidence = [evidence_of(square(2, "NV12"), "a"), evidence_of(square(2, "NV4"), "b")]
-    machine = machine_from(evidence).machine
+    machine = machine_from(evidence)
     assert "gpu0>gpu1 smi is NV12 in a:2 but NV4 in b:2" in said(machine, "contradiction")
 
 
 def test_a_query_gives_the_slots_generation():
     query = "index, name, pcie.link.gen.max\n0, NVIDIA A40, 3\n1, NVIDIA A40, 3\n"
-    machine = machine_from([evidence_of(square(2, "NODE")), evidence_of(query, "q")]).machine
+    machine = machine_from([evidence_of(square(2, "NODE")), evidence_of(query, "q")])
     unit = machine.unit
     gpu = unit.of_kind(ComponentKind.GPU)[0]
     assert unit.bandwidth[unit.source == gpu].tolist() == pytest.approx([15.754e9], rel=1e-3)
@@ -160,7 +160,7 @@ def test_a_query_gives_the_slots_generation():
 
 def test_another_vendors_matrix_is_taken_with_a_warning():
     text = square(2, "ICN7").replace("GPU0", "PPU0").replace("GPU1", "PPU1")
-    machine = machine_from([evidence_of(text)]).machine
+    machine = machine_from([evidence_of(text)])
     assert "ICN links are another vendor's" in said(machine, "vendor-links")
 
 

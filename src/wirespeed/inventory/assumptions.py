@@ -161,20 +161,22 @@ def _vendor(machine: Machine, completed: Completed) -> Iterable[Notice]:
 
 def _contradicted(machine: Machine, completed: Completed) -> Iterable[Notice]:
     """Pairs whose printed word no tree can hold beside the others."""
-    facts, words = completed.facts, graph_words(machine.unit)
+    facts = completed.facts
+    printed = {pair: word.name for pair, word in facts.distance.items()}
+    if not completed.full_links:
+        # Links to switches are laid as they were counted; those of a mesh may pass other GPUs.
+        printed |= {pair: f"NV{count}" for pair, count in facts.links.items()}
+    pairs = [pair for pair in combinations(facts.devices, 2) if pair in printed]
+    words = graph_words(machine.unit, pairs)
     wrong: list[str] = []
     inside: list[str] = []
-    for a, b in combinations(facts.devices, 2):
-        printed = facts.distance[a, b].name if (a, b) in facts.distance else ""
-        if (a, b) in facts.links:
-            printed = f"NV{facts.links[a, b]}"
-        shown = words.get((a, b))
-        if not printed or printed == shown:
+    for a, b in pairs:
+        if words[a, b] == printed[a, b]:
             continue
-        if printed == "SYS" and completed.homes.cpu[a] == completed.homes.cpu[b]:
+        if printed[a, b] == "SYS" and completed.homes.cpu[a] == completed.homes.cpu[b]:
             inside.append(f"{a}–{b}")
         else:
-            wrong.append(f"{a}–{b} is {printed}, here {shown or 'unconnected'}")
+            wrong.append(f"{a}–{b} is {printed[a, b]}, here {words[a, b] or 'unconnected'}")
     if wrong:
         text = f"some words contradict others or the NUMA nodes: {_some(wrong)}"
         yield Notice("matrix-contradicted", text)

@@ -116,3 +116,13 @@ def _farther(one: str, other: str) -> str:
         return 0, -int(found[2]) if found else 0
 
     return max(one, other, key=reach)
+
+
+def peer_to_peer(merged: Merged) -> bool | None:
+    """Whether `topo -p2p` says OK of every pair; None where it was not asked."""
+    words = [
+        str(statement.value)
+        for attribute in ("p2p_read", "p2p_write", "p2p_status", "p2p_prop")
+        for _, statement in merged.of_attribute(attribute)
+    ]
+    return all(word == "OK" for word in words) if words else None
