@@ -199,6 +199,11 @@ def test_the_best_nic_of_a_lone_gpu_is_named():
     assert "mlx5_bond_3" in said(machine("29-1gpu-5bond").machine, "one-gpu")
 
 
+def test_bonded_nics_speak_ethernet():
+    assert machine("29-1gpu-5bond").machine.network == "ethernet"
+    assert machine("13-dgx1p-glued-header").machine.network == "infiniband"
+
+
 def test_cube_meshes_have_their_links():
     for name, total in {"01-dgx1v-no-numa": 6, "13-dgx1p-glued-header": 4}.items():
         facts = machine(name).completed.facts

@@ -105,6 +105,8 @@ def _nics(machine: Machine, completed: Completed) -> Iterable[Notice]:
             f"the NICs' model and rate ({compute[0].model}, {compute[0].rate_Gbps:g} Gb/s, "
             f"{machine.network}) are taken from preset {machine.platform}"
         )
+        if completed.roles.are_bonds(facts):
+            text += "; as bonds they speak Ethernet"
         yield Notice("nic-rate-from-preset", text)
 
 

@@ -54,6 +54,7 @@ def read_machine(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Rea
         machine,
         unit=unit,
         platform=match.design.name,
+        network="ethernet" if completed.roles.are_bonds(facts) else machine.network,
         peer_to_peer=peer_to_peer(merged),
         basis=Basis(basis, match.design.name, () if named else match.alternatives),
     )

@@ -21,6 +21,12 @@ class Roles:
         """The NICs for storage, management or the front end."""
         return tuple(nic for nic in facts.nics if nic not in self.compute)
 
+    def are_bonds(self, facts: NodeFacts) -> bool:
+        """Whether all are link aggregations, such as mlx5_bond_0, which only Ethernet has."""
+        return bool(self.compute) and all(
+            "bond" in facts.merged.text(nic, "label") for nic in self.compute
+        )
+
 
 def compute_nics(facts: NodeFacts, classes: Classes, match: Match) -> Roles:
     """NICs that share a PCIe switch with a GPU, where any does.
