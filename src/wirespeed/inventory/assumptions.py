@@ -46,9 +46,9 @@ def _gpu(machine: Machine, completed: Completed) -> Iterable[Notice]:
 def _links(machine: Machine, completed: Completed) -> Iterable[Notice]:
     """Links between GPUs of which no row says anything."""
     facts, style = completed.facts, completed.design.nvlink.style
-    if len(facts.gpus) > 1 and not facts.links and style != "none" and not _any_pair(facts):
-        text = f"nothing says how the GPUs are linked: as in preset {machine.platform}"
-        yield Notice("links-from-preset", text)
+    if len(facts.gpus) > 1 and not facts.links and not _any_pair(facts):
+        how = f"as in preset {machine.platform}" if style != "none" else "taken as PCIe only"
+        yield Notice("links-from-preset", f"nothing says how the GPUs are linked: {how}")
 
 
 def _any_pair(facts: NodeFacts) -> bool:
@@ -105,6 +105,8 @@ def _nics(machine: Machine, completed: Completed) -> Iterable[Notice]:
             f"the NICs' model and rate ({compute[0].model}, {compute[0].rate_Gbps:g} Gb/s, "
             f"{machine.network}) are taken from preset {machine.platform}"
         )
+        if completed.roles.are_bonds(facts):
+            text += "; as bonds they speak Ethernet"
         yield Notice("nic-rate-from-preset", text)
 
 
@@ -161,20 +163,22 @@ def _vendor(machine: Machine, completed: Completed) -> Iterable[Notice]:
 
 def _contradicted(machine: Machine, completed: Completed) -> Iterable[Notice]:
     """Pairs whose printed word no tree can hold beside the others."""
-    facts, words = completed.facts, graph_words(machine.unit)
+    facts = completed.facts
+    printed = {pair: word.name for pair, word in facts.distance.items()}
+    if not completed.full_links:
+        # Links to switches are laid as they were counted; those of a mesh may pass other GPUs.
+        printed |= {pair: f"NV{count}" for pair, count in facts.links.items()}
+    pairs = [pair for pair in combinations(facts.devices, 2) if pair in printed]
+    words = graph_words(machine.unit, pairs)
     wrong: list[str] = []
     inside: list[str] = []
-    for a, b in combinations(facts.devices, 2):
-        printed = facts.distance[a, b].name if (a, b) in facts.distance else ""
-        if (a, b) in facts.links:
-            printed = f"NV{facts.links[a, b]}"
-        shown = words.get((a, b))
-        if not printed or printed == shown:
+    for a, b in pairs:
+        if words[a, b] == printed[a, b]:
             continue
-        if printed == "SYS" and completed.homes.cpu[a] == completed.homes.cpu[b]:
+        if printed[a, b] == "SYS" and completed.homes.cpu[a] == completed.homes.cpu[b]:
             inside.append(f"{a}–{b}")
         else:
-            wrong.append(f"{a}–{b} is {printed}, here {shown or 'unconnected'}")
+            wrong.append(f"{a}–{b} is {printed[a, b]}, here {words[a, b] or 'unconnected'}")
     if wrong:
         text = f"some words contradict others or the NUMA nodes: {_some(wrong)}"
         yield Notice("matrix-contradicted", text)

@@ -48,7 +48,7 @@ def complete(facts: NodeFacts, match: Match, model: Gpu) -> Completed:
     words, base = match.words, match.design
     classes = nested_classes(facts.devices, facts.distance, _suggested(facts, words))
     homes = numa_homes(facts, classes, words)
-    roles = compute_nics(facts, classes, words)
+    roles = compute_nics(facts, classes, match)
     links = _links(facts, match, model)
     coherent = base.host_link.kind != "none" and bool(model.c2c)
     trees = _groups(facts, classes, homes, words)
@@ -149,9 +149,8 @@ def _template(devices: list[str], facts: NodeFacts, words: DesignWords) -> PcieG
 def _without_gpus(
     trees: list[tuple[PcieGroup, list[str]]],
 ) -> list[tuple[PcieGroup, list[str]]]:
-    """The PCIe tree where GPUs hang from the CPU by a coherent link."""
-    bare = [(msgspec.structs.replace(group, gpus=()), devices) for group, devices in trees]
-    return [(group, devices) for group, devices in bare if group.nics]
+    """The PCIe tree where GPUs hang from the CPU: only those beside a NIC stand in it too."""
+    return [(group, devices) for group, devices in trees if group.nics]
 
 
 def _with_slots(

@@ -51,6 +51,10 @@ class DesignWords:
         group = self.group(device)
         return None if group is None else group.numa
 
+    def _is_coherent(self, *devices: Device) -> bool:
+        """Whether one of them is a GPU with a link of its own to the CPU, which is shorter."""
+        return self.design.host_link.kind != "none" and any(d.startswith("gpu") for d in devices)
+
     def word(self, a: Device, b: Device) -> SmiWord | None:
         """The distance of two devices over PCIe; None where one is not in the tree."""
         if a not in self._place or b not in self._place:
@@ -60,6 +64,8 @@ class DesignWords:
             return SmiWord.PIX if one.levels == 1 else SmiWord.PXB
         if one.upper >= 0 and one.upper == other.upper and (here != there or not one.levels):
             return SmiWord.PXB if one.levels or other.levels else SmiWord.PIX
+        if here != there and self._is_coherent(a, b):
+            return SmiWord.SYS
         if here == there or (one.root >= 0 and one.root == other.root):
             return SmiWord.PHB
         return SmiWord.NODE if one.numa == other.numa else SmiWord.SYS

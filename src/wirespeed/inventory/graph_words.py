@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import combinations_with_replacement
+
 import numpy as np
 
 from wirespeed.topology.kinds import ComponentKind
@@ -10,14 +13,18 @@ from wirespeed.topology.unit import Unit
 from wirespeed.topology.unit_routes import UnitRoutes
 
 
-def graph_words(unit: Unit) -> dict[tuple[str, str], str]:
-    """nvidia-smi's word by pair of addresses (gpu0, nic3), both ways."""
+def graph_words(
+    unit: Unit, pairs: Iterable[tuple[str, str]] | None = None
+) -> dict[tuple[str, str], str]:
+    """nvidia-smi's word by pair of addresses (gpu0, nic3), both ways; of some `pairs`, or all."""
     routes = UnitRoutes(unit, np.concatenate([unit.bandwidth, unit.throughput]))
-    kinds = (ComponentKind.GPU, ComponentKind.NIC)
-    devices = [
-        (f"{kind.word}{unit.index[component]}", component)
-        for kind in kinds
+    devices = {
+        f"{kind.word}{unit.index[component]}": component
+        for kind in (ComponentKind.GPU, ComponentKind.NIC)
         for component in unit.of_kind(kind).tolist()
         if unit.node[component] == 0
-    ]
-    return {(a, b): smi_word(routes, one, other) for a, one in devices for b, other in devices}
+    }
+    words: dict[tuple[str, str], str] = {}
+    for a, b in combinations_with_replacement(devices, 2) if pairs is None else pairs:
+        words[a, b] = words[b, a] = smi_word(routes, devices[a], devices[b])
+    return words

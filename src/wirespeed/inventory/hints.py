@@ -62,7 +62,7 @@ def p2p_status(completed: Completed) -> Iterable[Notice]:
             "host memory (SHM)"
         )
         yield Notice("p2p-refused", text)
-    elif not words and not facts.links and len(facts.gpus) > 1:
+    elif not words and completed.design.nvlink.style == "none" and len(facts.gpus) > 1:
         text = (
             "the matrix does not say whether peer-to-peer works over PCIe: "
             "`nvidia-smi topo -p2p r` does"

@@ -1,4 +1,4 @@
-"""machine_from: from what files say to a Machine whose graph says the same."""
+"""read_machine: from words between devices to a Machine whose graph says the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from wirespeed.inventory.hints import hints_of
 from wirespeed.inventory.lost_links import without_lost_links
 from wirespeed.inventory.match import best_match
 from wirespeed.inventory.merged import merge
-from wirespeed.inventory.node_facts import NodeFacts, node_facts
+from wirespeed.inventory.node_facts import NodeFacts, node_facts, peer_to_peer
 from wirespeed.inventory.oddities import oddities_of
 from wirespeed.topology.kinds import ComponentKind
 from wirespeed.topology.machine import Basis, Machine
@@ -34,7 +34,7 @@ class Read:
     completed: Completed
 
 
-def machine_from(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Read:
+def read_machine(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Read:
     """The machine that some files describe together; `gpu` settles its model.
 
     Raises InputError where no GPU is named, UnknownName for an unknown `gpu`, UsageError for one
@@ -54,10 +54,11 @@ def machine_from(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Rea
         machine,
         unit=unit,
         platform=match.design.name,
-        peer_to_peer=_peer_to_peer(facts),
+        network="ethernet" if completed.roles.are_bonds(facts) else machine.network,
+        peer_to_peer=peer_to_peer(merged),
         basis=Basis(basis, match.design.name, () if named else match.alternatives),
     )
-    notices = [*_remarks(evidence), *merged.contradictions, *assumptions(settled, completed)]
+    notices = [*remarks_of(evidence), *merged.contradictions, *assumptions(settled, completed)]
     notices += hints_of(completed)
     return Read(
         replace(settled, warnings=tuple(notices), oddities=tuple(oddities_of(completed))),
@@ -96,17 +97,8 @@ def _as_read(unit: Unit, completed: Completed) -> Unit:
     return replace(unit, index=index, numa=numbers[unit.numa], labels=labels)
 
 
-def _peer_to_peer(facts: NodeFacts) -> bool | None:
-    """Whether `topo -p2p` says OK of every pair; None where it was not asked."""
-    words = [
-        str(statement.value)
-        for attribute in ("p2p_read", "p2p_write", "p2p_status", "p2p_prop")
-        for _, statement in facts.merged.of_attribute(attribute)
-    ]
-    return all(word == "OK" for word in words) if words else None
-
-
-def _remarks(evidence: Iterable[Evidence]) -> Iterable[Notice]:
+def remarks_of(evidence: Iterable[Evidence]) -> Iterable[Notice]:
+    """What the readers remarked, with file and line."""
     for part in evidence:
         for remark in part.remarks:
             # What differs by direction is told among the oddities, by pair.

@@ -31,7 +31,7 @@ _GENERIC = "pcie-8x-rtx4090"
 _FAMILIES = ("dgx-", "hgx-", "pcie-")
 _PLACES = ("aws-", "azure-", "gcp-", "oci-", "perlmutter", "polaris")
 _WHOLE_COUNTS = frozenset({1, 2, 4, 6, 8, 12, 18, 36})
-"""Links between two GPUs of a sound machine."""
+"""Links of a sound pair; a bridge with another number has lost some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class _Fit:
     part: bool
     distance: float
     vague: bool
-    """A cloud's or site's own node that is not exactly what was read."""
+    """A cloud's or site's own node that is not exactly what was read, or a rack without links."""
 
     def by_model(self) -> tuple[object, ...]:
         return self.lost, self.part, *_order(self.words.design)
@@ -117,13 +117,15 @@ def _fit(facts: NodeFacts, words: DesignWords, wanted: Gpu | None) -> _Fit | Non
             have, lack = have + there, lack + there - here
             linked, short = linked + 1, short + (here < there)
     lost = lack / have if have else 0.0
-    odd = set(facts.links.values()) - _WHOLE_COUNTS
+    odd = count == 2 and set(facts.links.values()) - _WHOLE_COUNTS
     told = lost <= _MOST_LOST and (short <= _MOST_LOST * linked or bool(odd))
     if not told and wanted is None:
         return None
     part = any(words.links(i, j) for i in range(count) for j in range(count, design.gpus))
     distance = _distance(facts, words)
     vague = design.name.startswith(_PLACES) and (distance > 0 or not facts.nics)
+    # A rack is more than one node can show without links that lead to its switches.
+    vague |= design.nodes_per_unit > 1 and not facts.links
     return _Fit(words, gpu(design.gpu).key, round(lost, 6), part, distance, vague)
 
 

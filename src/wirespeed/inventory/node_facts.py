@@ -75,6 +75,7 @@ def node_facts(merged: Merged) -> NodeFacts:
         (a, b): str(statement.value)
         for subject, statement in merged.of_attribute("smi")
         for a, _, b in [subject.partition(">")]
+        if a != b
     }
     distance: dict[Pair, SmiWord] = {}
     links: dict[Pair, int] = {}
@@ -87,7 +88,7 @@ def node_facts(merged: Merged) -> NodeFacts:
         agreed = _farther(word, back)
         if agreed in SmiWord.__members__:
             distance[a, b] = distance[b, a] = SmiWord[agreed]
-        elif found := _BONDED.fullmatch(agreed):
+        elif (found := _BONDED.fullmatch(agreed)) and a in gpus and b in gpus:
             links[a, b] = links[b, a] = int(found[2])
             vendor_word = found[1]
     homes = {device: merged.number(device, "numa") for device in gpus + nics}
@@ -99,7 +100,8 @@ def _devices(merged: Merged, kind: str) -> tuple[str, ...]:
     numbers = {
         int(found[2])
         for subject, _ in merged.statements
-        if (found := _DEVICE.fullmatch(subject)) and found[1] == kind
+        for part in subject.split(">")
+        if (found := _DEVICE.fullmatch(part)) and found[1] == kind
     }
     return tuple(f"{kind}{number}" for number in sorted(numbers))
 
@@ -114,3 +116,13 @@ def _farther(one: str, other: str) -> str:
         return 0, -int(found[2]) if found else 0
 
     return max(one, other, key=reach)
+
+
+def peer_to_peer(merged: Merged) -> bool | None:
+    """Whether `topo -p2p` says OK of every pair; None where it was not asked."""
+    words = [
+        str(statement.value)
+        for attribute in ("p2p_read", "p2p_write", "p2p_status", "p2p_prop")
+        for _, statement in merged.of_attribute(attribute)
+    ]
+    return all(word == "OK" for word in words) if words else None

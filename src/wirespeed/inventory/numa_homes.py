@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -45,7 +46,7 @@ def numa_homes(facts: NodeFacts, classes: Classes, words: DesignWords) -> Homes:
     spare = _spare_numbers(facts, words)
     numa: dict[str, int] = {}
     guessed: list[str] = []
-    taken = set(facts.numa.values())
+    given = Counter(set(facts.numa.values()))
     for node in classes.members(SmiWord.NODE):
         of_node = [facts.numa[device] for device in node if device in facts.numa]
         for bridge in classes.members(SmiWord.PHB, node):
@@ -54,11 +55,11 @@ def numa_homes(facts: NodeFacts, classes: Classes, words: DesignWords) -> Homes:
                 numa.update(dict.fromkeys(bridge, own[0]))
         left = [device for device in node if device not in numa]
         if left:
-            number = _number_for(left[0], taken, spare, facts, words)
-            taken.add(number)
+            number = _number_for(left[0], given, spare, facts, words)
+            given[number] += 1
             numa.update(dict.fromkeys(left, number))
             guessed += left
-    numbers = tuple(sorted(taken | set(spare)))
+    numbers = tuple(sorted(set(given) | set(spare)))
     place = {number: position for position, number in enumerate(numbers)}
     cpu = {device: place[number] for device, number in numa.items()}
     return Homes(numbers, cpu, _sockets(len(numbers), words.design.cpu), tuple(guessed))
@@ -89,27 +90,27 @@ def _spare_numbers(facts: NodeFacts, words: DesignWords) -> tuple[int, ...]:
 
 def _number_for(
     device: str,
-    taken: set[int],
+    given: Counter[int],
     spare: tuple[int, ...],
     facts: NodeFacts,
     words: DesignWords,
 ) -> int:
     """A NUMA node for devices that nothing places: the preset's if free, else a free one.
 
-    Where every NUMA node has devices already that are SYS to these, they share one: the matrix
-    then says SYS inside a NUMA node, as it does where each device has a PCIe domain of its own.
+    Where every NUMA node has devices already that are SYS to these, they share the least used: the
+    matrix then says SYS inside a NUMA node, as it does where each device has its own PCIe domain.
     """
     read = set(facts.numa.values())
     known = spare or tuple(range(max(read) + 1 if read else 0))
-    free = [number for number in known if number not in taken]
+    free = [number for number in known if number not in given]
     hint = _hint(device, facts, words)
     if hint is not None and (hint in free or (hint in known and not free)):
         return hint
     if free:
         return free[0]
     if len(read) > 1:
-        return min(read)
-    return next(number for number in range(len(taken) + 1) if number not in taken)
+        return min(read, key=lambda number: (given[number], number))
+    return next(number for number in range(len(given) + 1) if number not in given)
 
 
 def _hint(device: str, facts: NodeFacts, words: DesignWords) -> int | None:

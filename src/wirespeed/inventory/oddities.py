@@ -29,11 +29,16 @@ def asymmetric(completed: Completed) -> Iterable[Notice]:
 def nvlink_lost(completed: Completed) -> Iterable[Notice]:
     """A GPU without any link, or a pair with fewer or none, where the others have theirs."""
     facts = completed.facts
-    if not facts.links:
-        return
     rows = {gpu: facts.links_of(gpu) for gpu in facts.gpus}
-    whole = max(Counter(facts.links.values()).items(), key=lambda item: (item[1], item[0]))[0]
     alone = [gpu for gpu in facts.gpus if rows[gpu] == 0 and _should_have(completed, gpu)]
+    if not facts.links and alone:
+        text = (
+            f"no GPU shows an NVLink, and {completed.match.design.name} has them between its GPUs; "
+            f"{_check(alone[0])}"
+        )
+        yield Notice("nvlink-lost", text, ", ".join(alone))
+        return
+    whole = max(Counter(facts.links.values()).items(), key=_usual, default=(0, 0))[0]
     for gpu in alone:
         seen = sorted({facts.distance[gpu, b] for b in facts.gpus if (gpu, b) in facts.distance})
         words = "/".join(word.name for word in seen)
@@ -43,6 +48,11 @@ def nvlink_lost(completed: Completed) -> Iterable[Notice]:
         )
         yield Notice("nvlink-lost", text, gpu)
     yield from _short_pairs(completed, alone)
+
+
+def _usual(item: tuple[int, int]) -> tuple[int, int]:
+    """Order of (links, how often they are shown): the most frequent, then the most."""
+    return item[1], item[0]
 
 
 def _should_have(completed: Completed, gpu: str) -> bool:

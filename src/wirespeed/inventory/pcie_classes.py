@@ -45,27 +45,59 @@ def nested_classes(
 
     A suggestion is followed at its level, or above, wherever it contradicts no known word.
     """
-    first = {device: device for device in devices}
-    groups = {device: [device] for device in devices}
+    merging = _Merging(devices, known)
     result = {}
-
-    def join(a: str, b: str) -> None:
-        keep, gone = first[a], first[b]
-        if devices.index(gone) < devices.index(keep):
-            keep, gone = gone, keep
-        for device in groups.pop(gone):
-            first[device] = keep
-            groups[keep].append(device)
-
     for level in LEVELS:
         for (a, b), word in known.items():
-            if word == level and first[a] != first[b]:
-                join(a, b)
+            if word == level:
+                merging.join(a, b)
         for (a, b), word in suggested.items():
-            if word > level or first[a] == first[b]:
-                continue
-            cross = ((x, y) for x in groups[first[a]] for y in groups[first[b]])
-            if all(known.get(pair, level) <= level for pair in cross):
-                join(a, b)
-        result[level] = dict(first)
+            if word <= level and merging.may_join(a, b, level):
+                merging.join(a, b)
+        result[level] = dict(merging.first)
     return Classes(tuple(devices), result)
+
+
+class _Merging:
+    """Groups of devices that grow from level to level, each under its first device."""
+
+    def __init__(self, devices: Sequence[str], known: Mapping[Pair, SmiWord]) -> None:
+        self.order = {device: position for position, device in enumerate(devices)}
+        self.first = {device: device for device in devices}
+        self.members = {device: [device] for device in devices}
+        self.outward: dict[str, list[tuple[str, SmiWord]]] = {device: [] for device in devices}
+        """Known words by device."""
+        for (a, b), word in known.items():
+            self.outward[a].append((b, word))
+            self.outward[b].append((a, word))
+
+    def join(self, a: str, b: str) -> None:
+        one, other = sorted((self.first[a], self.first[b]), key=self.order.__getitem__)
+        if one == other:
+            return
+        for device in self.members.pop(other):
+            self.first[device] = one
+            self.members[one].append(device)
+
+    def may_join(self, a: str, b: str, level: SmiWord) -> bool:
+        """Whether two groups may meet at a level, by all words that are known.
+
+        None between them is farther, and what both see, they see at the same word.
+        """
+        one, other = self.first[a], self.first[b]
+        if one == other:
+            return False
+        here, there = self._seen(one), self._seen(other)
+        if other in here and here[other] > level:
+            return False
+        return all(here[group] == there[group] for group in here.keys() & there.keys())
+
+    def _seen(self, group: str) -> dict[str, SmiWord]:
+        """The nearest known word from a group to each other one."""
+        seen: dict[str, SmiWord] = {}
+        for device in self.members[group]:
+            for target, word in self.outward[device]:
+                key = self.first[target]
+                if key != group:
+                    seen[key] = min(word, seen.get(key, word))
+        return seen

@@ -107,11 +107,11 @@ def _of_toml(found: Described, gpu: str | None) -> Resolved:
 def _of_evidence(
     evidence: list[Evidence], notices: tuple[Notice, ...], gpu: str | None
 ) -> Resolved:
-    from wirespeed.inventory.machine import machine_from
+    from wirespeed.inventory.combined import combine
 
-    machine = machine_from(evidence, gpu=gpu).machine
-    machine = replace(machine, warnings=(*notices, *machine.warnings))
-    return Resolved(machine, nodes=1, evidence=tuple(evidence))
+    found = combine(evidence, gpu=gpu)
+    machine = replace(found.machine, warnings=(*notices, *found.machine.warnings))
+    return Resolved(machine, nodes=found.nodes, evidence=tuple(evidence))
 
 
 def _live(gpu: str | None) -> Resolved:

@@ -1,0 +1,227 @@
+"""combine: several files of one machine, each for what it knows best.
+
+A topology XML knows the PCIe tree with its widths and the links of every GPU: where it is whole,
+its graph is the machine. A matrix or a query beside it is held against that graph. A skeleton,
+which NCCL would complete itself, gives its tree as words, and is completed from a preset like a
+matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from wirespeed.catalog import Gpu, gpu
+from wirespeed.errors import UnknownName
+from wirespeed.evidence import Evidence, Fact
+from wirespeed.inventory.from_xml import XmlMachine, machines_of_xml
+from wirespeed.inventory.gpu_model import named_gpu
+from wirespeed.inventory.graph_words import graph_words
+from wirespeed.inventory.machine import read_machine, remarks_of
+from wirespeed.inventory.match import best_match
+from wirespeed.inventory.merged import Merged, merge
+from wirespeed.inventory.node_facts import NodeFacts, node_facts, peer_to_peer
+from wirespeed.readers import nccl_xml
+from wirespeed.topology.kinds import ComponentKind
+from wirespeed.topology.machine import Basis, Machine
+from wirespeed.topology.presets import preset, preset_names
+from wirespeed.topology.software import Abilities, Notice
+from wirespeed.topology.unit import Unit
+from wirespeed.units import gbps
+
+_ALIKE = {"PXB": "PIX", "NODE": "PHB"}
+"""Words that a topology XML cannot tell apart: host bridges of one CPU, levels of one switch."""
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Combined:
+    """A machine, and how many nodes the files show of it."""
+
+    machine: Machine
+    nodes: int
+
+
+def combine(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Combined:
+    """The machine that some files describe together; `gpu` settles its model.
+
+    Raises InputError where no GPU is named, UnknownName for an unknown `gpu`, UsageError for one
+    that has too few links.
+    """
+    trees = [part for part in evidence if nccl_xml.NAME in part.format.split("+")]
+    if not trees:
+        return Combined(read_machine(evidence, gpu=gpu).machine, 1)
+    others = [part for part in evidence if part not in trees]
+    machines = machines_of_xml(trees[0])
+    first = machines[0]
+    build = _whole if first.complete else _skeleton
+    machine = build(trees[0], first, others, gpu)
+    notices = (*_left_out(trees, machines), *machine.warnings)
+    return Combined(replace(machine, warnings=notices), first.nodes)
+
+
+def _skeleton(
+    tree: Evidence, found: XmlMachine, others: Sequence[Evidence], option: str | None
+) -> Machine:
+    words = _as_words(found, tree.file, gpus_too=False)
+    machine = read_machine([words, *others], gpu=option).machine
+    text = (
+        "the file is a skeleton that NCCL completes on the machine itself: links between GPUs "
+        f"and the rates of PCIe links are taken from preset {machine.platform}"
+    )
+    first = Notice("skeleton", text, tree.file)
+    return replace(machine, warnings=(*remarks_of([tree]), first, *machine.warnings))
+
+
+def _left_out(trees: Sequence[Evidence], machines: Sequence[XmlMachine]) -> Iterable[Notice]:
+    if len(machines) > 1:
+        text = f"the file holds {len(machines)} different machines: the first is taken"
+        yield Notice("several-machines", text, trees[0].file)
+    for part in trees[1:]:
+        text = f"{part.file} is left out: the tree is taken from {trees[0].file}"
+        yield Notice("file-left-out", text, part.file)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """Which GPU it is, and how that is known."""
+
+    name: str
+    basis: Basis
+
+
+def _whole(
+    tree: Evidence, found: XmlMachine, others: Sequence[Evidence], option: str | None
+) -> Machine:
+    facts = node_facts(merge([_as_words(found, tree.file, gpus_too=True)]))
+    merged = merge([tree, *others])
+    settled = _settle(facts, merged, found, option)
+    beside = read_machine(others, gpu=option).machine if _has_words(others) else None
+    notices = [
+        *remarks_of([tree, *others]),
+        *found.notices,
+        *merged.contradictions,
+        *_contradictions(found.unit, others),
+    ]
+    if not found.gpu and settled.basis.gpu_model == "preset":
+        text = f"{settled.name} stands in for a GPU that the catalog lacks; --gpu names another"
+        notices.append(Notice("gpu-stands-in", text))
+    return Machine(
+        name=", ".join(merged.files),
+        unit=found.unit,
+        gpu=settled.name,
+        platform=settled.basis.preset,
+        library=found.library,
+        network="socket" if found.socket else found.network,
+        cpu_vendor=found.cpu_vendor,
+        peer_to_peer=peer_to_peer(merged),
+        basis=settled.basis,
+        abilities=Abilities(gdr=found.gdr is not False, socket=found.socket),
+        warnings=tuple(notices),
+        oddities=(*found.oddities, *(beside.oddities if beside else ())),
+    )
+
+
+def _settle(facts: NodeFacts, merged: Merged, found: XmlMachine, option: str | None) -> _Settled:
+    named, basis = named_gpu(replace(facts, merged=merged), option)
+    if named is None and found.gpu and _is_known(found.gpu):
+        named, basis = gpu(found.gpu), "read" if found.gpu_read else "preset"
+    if named is None and found.library == "rccl":
+        named, basis = _stand_in(found.unit), "preset"
+    if named is not None and named.vendor != "NVIDIA":
+        name = _platform(named, len(facts.gpus))
+        return _Settled(named.key, Basis(basis, name, found.gpu_alternatives))
+    match = best_match(facts, named)
+    key = named.key if named else match.design.gpu
+    others = found.gpu_alternatives if named else match.alternatives
+    return _Settled(key, Basis(basis, match.design.name, others))
+
+
+def _stand_in(unit: Unit) -> Gpu:
+    """The AMD part of the catalog that is nearest to one that it lacks (MI300A, MI100, MI50)."""
+    return gpu("mi300x" if any(m.startswith("MI300") for m in unit.models) else "mi250x")
+
+
+def _platform(model: Gpu, count: int) -> str:
+    """The shortest name of a preset with so many GPUs of that model; empty where there is none."""
+    fitting = [
+        name
+        for name in preset_names()
+        if preset(name).gpus == count and gpu(preset(name).gpu).key == model.key
+    ]
+    return min(fitting, key=lambda name: (len(name), name), default="")
+
+
+def _as_words(found: XmlMachine, file: str, *, gpus_too: bool) -> Evidence:
+    """What the graph's first node would show in a matrix, as if it had been read."""
+    unit, words = found.unit, graph_words(found.unit)
+    facts: list[Fact] = []
+    for kind in (ComponentKind.GPU, ComponentKind.NIC):
+        for component in unit.of_kind(kind).tolist():
+            if unit.node[component] == 0:
+                name = f"{kind.word}{unit.index[component]}"
+                facts += _device_facts(unit, component, name, found)
+    for (a, b), word in words.items():
+        hidden = not gpus_too and a.startswith("gpu") and b.startswith("gpu")
+        if a != b and word and not hidden:
+            facts.append(Fact(f"{a}>{b}", "smi", word, 0, inferred=True))
+    return Evidence("graph", file, tuple(facts))
+
+
+def _device_facts(unit: Unit, component: int, name: str, found: XmlMachine) -> Iterable[Fact]:
+    yield Fact(name, "index", int(unit.index[component]), 0)
+    yield Fact(name, "numa", int(unit.numa[component]), 0)
+    if label := unit.labels.get(component, ""):
+        yield Fact(name, "label", label, 0)
+    if name.startswith("nic") and unit.rate[component] > 0:
+        yield Fact(name, "rate_Gbps", float(unit.rate[component] / gbps(1)), 0)
+    if name.startswith("gpu") and found.gpu and found.gpu_read and _is_known(found.gpu):
+        yield Fact(name, "model", found.gpu, 0)
+
+
+def _is_known(name: str) -> bool:
+    try:
+        return bool(gpu(name))
+    except UnknownName:
+        return False
+
+
+def _has_words(others: Sequence[Evidence]) -> bool:
+    return any(fact.attribute == "smi" for part in others for fact in part.facts)
+
+
+def _contradictions(unit: Unit, others: Sequence[Evidence]) -> Iterable[Notice]:
+    """Pairs of which a matrix says something else than the tree; NICs are told by their labels."""
+    for part in others:
+        merged = merge([part])
+        if not _has_words([part]):
+            continue
+        facts = node_facts(merged)
+        same = _same_devices(facts, unit)
+        tree = graph_words(unit)
+        wrong = []
+        for a, b in combinations(same, 2):
+            printed = str(merged.get(f"{a}>{b}", "smi") or "")
+            built = tree.get((same[a], same[b]), "")
+            if printed and built and _ALIKE.get(printed, printed) != _ALIKE.get(built, built):
+                line = merged.statements[f"{a}>{b}", "smi"].place
+                wrong.append(f"{a} to {b} is {printed} in {line}, {built} in the tree")
+        if wrong:
+            more = f" and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
+            text = f"{'; '.join(wrong[:_MOST_NAMED])}{more}; the tree is used"
+            yield Notice("contradiction", text, part.file)
+
+
+def _same_devices(facts: NodeFacts, unit: Unit) -> dict[str, str]:
+    """Devices of the matrix and what they are in the tree: GPUs by number, NICs by label."""
+    there = {}
+    for component in unit.of_kind(ComponentKind.NIC).tolist():
+        there[unit.labels.get(component, "")] = f"nic{unit.index[component]}"
+    count = len(unit.of_kind(ComponentKind.GPU))
+    same = {name: name for name in facts.gpus if int(name[3:]) < count}
+    for nic in facts.nics:
+        label = facts.merged.text(nic, "label")
+        if label and label in there:
+            same[nic] = there[label]
+    return same

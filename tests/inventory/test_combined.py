@@ -1,0 +1,96 @@
+"""A topology XML, a matrix and a query of one machine, each for what it knows best."""
+
+from __future__ import annotations
+
+import pytest
+
+from inventory.matrices import both_ways, codes, evidence_of, machine_from, said, with_cells
+from support import shared
+from wirespeed.inventory.combined import combine
+from wirespeed.inventory.matrix_text import matrix_text
+from wirespeed.readers import read_text
+from wirespeed.topology.kinds import ComponentKind
+from wirespeed.topology.machines import preset_machine
+from wirespeed.views.export.nccl_xml import nccl_xml
+
+H100 = preset_machine("dgx-h100").unit
+TREE = evidence_of(nccl_xml(H100), "topology.xml")
+MATRIX = matrix_text(H100, underline=False)
+QUERY = "index, name\n" + "".join(f"{i}, {{}}\n" for i in range(8))
+
+
+def test_a_whole_tree_is_the_machine():
+    machine = machine_from([TREE])
+    assert (machine.gpu, machine.basis.gpu_model) == ("h100-sxm", "read")
+    assert machine.platform == "dgx-h100"
+    assert len(machine.unit.of_kind(ComponentKind.NVSWITCH)) > 0
+
+
+def test_a_matrix_that_agrees_adds_nothing():
+    machine = machine_from([TREE, evidence_of(MATRIX, "m.txt")])
+    assert "contradiction" not in codes(machine)
+    assert machine.name == "topology.xml, m.txt"
+
+
+def test_the_order_of_files_does_not_matter():
+    machine = machine_from([evidence_of(MATRIX, "m.txt"), TREE])
+    assert len(machine.unit.of_kind(ComponentKind.NVSWITCH)) > 0
+    assert machine.basis.gpu_model == "read"
+
+
+def test_a_matrix_that_shows_fewer_links_is_a_contradiction_and_an_oddity():
+    cells = {}
+    for other in range(8):
+        if other != 2:
+            cells |= both_ways("GPU2", f"GPU{other}", "NODE" if other < 4 else "SYS")
+    matrix = evidence_of(with_cells(MATRIX, cells), "m.txt")
+    machine = machine_from([TREE, matrix])
+    assert "gpu0 to gpu2 is NODE in m.txt:2, NV18 in the tree" in said(machine, "contradiction")
+    assert {notice.code for notice in machine.oddities} == {"nvlink-lost"}
+
+
+def test_a_query_names_the_gpu_before_a_pci_id_does():
+    same = evidence_of(QUERY.format(*["NVIDIA H100 80GB HBM3"] * 8), "q.csv")
+    assert machine_from([TREE, same]).gpu == "h100-sxm"
+    other = evidence_of(QUERY.format(*["NVIDIA H200"] * 8), "q.csv")
+    assert machine_from([TREE, other]).gpu == "h200-sxm"
+
+
+def test_the_option_stands_above_all_files():
+    machine = machine_from([TREE], gpu="h200")
+    assert (machine.gpu, machine.basis.gpu_model) == ("h200-sxm", "option")
+
+
+def test_a_second_tree_is_left_out_and_named():
+    second = evidence_of(nccl_xml(H100), "other.xml")
+    assert "other.xml is left out" in said(machine_from([TREE, second]), "file-left-out")
+
+
+def test_a_rack_stands_for_all_its_trays():
+    rack = preset_machine("gb200-nvl72").unit
+    found = combine([evidence_of(nccl_xml(rack), "rack.xml")])
+    assert found.nodes == found.machine.unit.nodes == 18
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize(
+    ("name", "gpu", "preset"),
+    [
+        ("02-azure-ndv4-a100", "a100-sxm-40gb", "azure-nda100-v4"),
+        ("07-aws-p4de", "a100-sxm-80gb", "aws-p4de"),
+    ],
+)
+def test_a_skeleton_is_completed_from_a_preset(name, gpu, preset):
+    data = shared("samples", "nccl-topo-xml", f"{name}.xml").read_bytes()
+    machine = machine_from([read_text(data, file=name)])
+    assert (machine.gpu, machine.platform) == (gpu, preset)
+    assert "taken from preset" in said(machine, "skeleton")
+    assert len(machine.unit.of_kind(ComponentKind.NVSWITCH)) == 6
+
+
+@pytest.mark.corpus
+def test_a_gpu_that_the_catalog_lacks_is_stood_in_for_by_its_kind():
+    data = shared("samples", "nccl-topo-xml", "14-rccl-mi300a-slingshot.xml").read_bytes()
+    machine = machine_from([read_text(data, file="mi300a")])
+    assert (machine.gpu, machine.library, machine.network) == ("mi300x", "rccl", "slingshot")
+    assert "mi300x stands in" in said(machine, "gpu-stands-in")
