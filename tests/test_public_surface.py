@@ -18,7 +18,7 @@ from schema import RESULTS, file_of, generated  # noqa: E402
 
 NAMES = [
     *("WirespeedError", "__version__"),
-    *("bound", "cluster", "collective", "curve", "load", "topo"),
+    *("bound", "check", "cluster", "collective", "curve", "expect", "load", "topo", "validate"),
 ]
 KEYWORDS = {
     "topo": {"source"},
@@ -26,6 +26,9 @@ KEYWORDS = {
     "collective": {"op", "on", "sizes", "ranks", "dtype", "algo", "proto", "launch"},
     "curve": {"op", "on", "ranks"},
     "bound": {"op", "on", "size"},
+    "check": {"file", "on"},
+    "expect": {"on"},
+    "validate": {"records"},
     "load": {"path"},
 }
 
