@@ -193,10 +193,19 @@ def _alone(routes: UnitRoutes, source: int, target: int) -> float:
 
 
 def _domain(cluster: Cluster) -> int:
-    """GPUs of the first unit that its first GPU reaches over NVLink or xGMI, itself included."""
+    """GPUs of the first unit that NVLink or xGMI joins to its first GPU, itself included."""
     routes = cluster.router.routes(0)
-    gpus = routes.unit.of_kind(ComponentKind.GPU).tolist()
-    return 1 + sum(routes.nvlink(gpus[0], other) is not None for other in gpus[1:])
+    unit = routes.unit
+    up = np.isin(unit.link_kind, (LinkKind.NVLINK, LinkKind.XGMI))
+    up &= routes.capacity[: unit.links] > 0
+    source, target = unit.source[up], unit.target[up]
+    gpus = unit.of_kind(ComponentKind.GPU)
+    joined, before = np.zeros(unit.components, np.bool_), -1
+    joined[gpus[0]] = True
+    while joined.sum() > before:
+        before = int(joined.sum())
+        joined[target[joined[source]]] = True
+    return int(joined[gpus].sum())
 
 
 def _fabric(topology: Topology) -> FabricRow | None:

@@ -12,6 +12,7 @@ from wirespeed.views.reason import Pace, reason
 from wirespeed.views.words import counted, number, percent
 
 _MOST_ROWS = 16
+_CLEARLY = 0.9
 
 
 def document(forecast: CollectiveForecast) -> Document:
@@ -107,7 +108,7 @@ def _explained(options: Sequence[Option]) -> Iterator[Block]:
     rows = tuple(
         (
             format_size(option.size_bytes),
-            f"{option.algorithm} {option.protocol}".strip(),
+            _named(option),
             str(option.channels),
             number(option.planned_us),
             number(option.time_us),
@@ -117,3 +118,22 @@ def _explained(options: Sequence[Option]) -> Iterator[Block]:
     )
     chosen = frozenset(k for k, option in enumerate(options) if option.chosen)
     yield Table(columns, rows, strong=chosen)
+    if poor := list(_poor_choices(options)):
+        yield Items(tuple(poor))
+
+
+def _poor_choices(options: Sequence[Option]) -> Iterator[str]:
+    """Sizes at which another option would be clearly faster than what the library takes."""
+    for size in dict.fromkeys(option.size_bytes for option in options):
+        ways = [option for option in options if option.size_bytes == size]
+        taken = next(option for option in ways if option.chosen)
+        best = min(ways, key=lambda option: option.time_us)
+        if best.time_us < _CLEARLY * taken.time_us:
+            yield (
+                f"at {format_size(size)} the library takes {_named(taken)}, though {_named(best)} "
+                f"would take {percent(1 - best.time_us / taken.time_us)} less time"
+            )
+
+
+def _named(option: Option) -> str:
+    return f"{option.algorithm} {option.protocol}".strip()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from wirespeed.collectives.result import ClusterRow, ForecastRow
 from wirespeed.units import format_size
 from wirespeed.views.document import Block, Column, Heading, Sentence, Table
-from wirespeed.views.words import counted, number, times
+from wirespeed.views.words import counted, listed, number, times
 
 _SIZES = (2**20, 2**26)
 """1M and 64M stand beside the plateau, where the table has them."""
@@ -32,7 +32,7 @@ def drop(
     )
     yield Table(columns, tuple(_row(rows, base, sizes) for rows in tables))
     if left and inside:
-        yield Sentence(_sentence(base, left[0], sizes))
+        yield Sentence(" ".join(_sentences(base, left, sizes)))
 
 
 def _common(tables: Sequence[Sequence[ForecastRow]]) -> list[int]:
@@ -55,20 +55,26 @@ def _row(
     )
 
 
-def _sentence(
-    base: Sequence[ForecastRow], first: Sequence[ForecastRow], sizes: Sequence[int]
-) -> str:
-    """What the first step out of the domain costs at each of the sizes."""
+def _sentences(
+    base: Sequence[ForecastRow], left: Sequence[Sequence[ForecastRow]], sizes: Sequence[int]
+) -> Iterator[str]:
+    """What the first step out of the domain costs at each of the sizes, and the last one."""
+    first, last = left[0], left[-1]
     changes = ", ".join(
-        f"at {format_size(size)} {number(_at(base, size))} become {number(_at(first, size))} GB/s "
-        f"({times(_at(first, size) / _at(base, size))})"
+        f"at {format_size(size)} from {number(_at(base, size))} to {_changed(first, base, size)}"
         for size in sizes
     )
     inside = counted(base[0].ranks, "GPU")
-    return (
-        f"From {inside} inside the NVLink domain to {first[0].ranks} on "
-        f"{counted(first[0].nodes, 'node')}, busbw changes: {changes}."
-    )
+    beyond = f"{first[0].ranks:,} on {counted(first[0].nodes, 'node')}"
+    yield f"From {inside} inside the NVLink domain to {beyond}, busbw goes {changes}."
+    if last is not first:
+        ends = listed([f"{_changed(last, base, s)} at {format_size(s)}" for s in sizes])
+        yield f"On {counted(last[0].nodes, 'node')} it is {ends}."
+
+
+def _changed(rows: Sequence[ForecastRow], base: Sequence[ForecastRow], size: int) -> str:
+    value = _at(rows, size)
+    return f"{number(value)} GB/s ({times(value / _at(base, size))})"
 
 
 def _at(rows: Sequence[ForecastRow], size: int) -> float:

@@ -37,7 +37,7 @@ def reason(rows: Sequence[ForecastRow], pace: Pace, resources: Iterable[Resource
         parts.append(
             f"No exchange between GPUs alone could take less than {percent(p2p)} of that time"
             + (
-                f", with reduction and multicast in the switches {percent(network)}."
+                f", none with switches that reduce and multicast less than {percent(network)}."
                 if network < p2p
                 else "."
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -13,6 +14,9 @@ from wirespeed.views.document import Block, Document, Facts, Heading, Items, Sen
 PROSE_WIDTH = 100
 _GAP = "  "
 _BOLD, _RED, _PLAIN = "1", "31", ""
+_HARD_SPACE = "\u00a0"
+_UNIT = re.compile(r"(?<=\d) (?=GB/s|Gb/s|%)")
+"""A number stays on one line with its unit."""
 
 
 def write(document: Document, file: TextIO) -> None:
@@ -59,9 +63,10 @@ def _block(block: Block, width: int) -> Iterator[Line]:
 
 def _indented(text: str, begin: str, width: int, style: str = _PLAIN) -> Iterator[Line]:
     """Lines of at most that width; the first begins so, the others stand below its text."""
-    lines = textwrap.wrap(text, width - len(begin), break_long_words=False, break_on_hyphens=False)
+    glued = _UNIT.sub(_HARD_SPACE, text)
+    lines = textwrap.wrap(glued, width - len(begin), break_long_words=False, break_on_hyphens=False)
     for k, line in enumerate(lines):
-        yield f"{begin if k == 0 else ' ' * len(begin)}{line}", style
+        yield f"{begin if k == 0 else ' ' * len(begin)}{line.replace(_HARD_SPACE, ' ')}", style
 
 
 def _table(table: Table) -> Iterator[Line]:

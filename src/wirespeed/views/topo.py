@@ -69,7 +69,8 @@ def _only(report: TopoReport, node: str) -> TopoReport:
 
 
 def _placed(notice: Notice) -> str:
-    return f"{notice.where}: {notice.text}" if notice.where else notice.text
+    named = not notice.where or notice.text.startswith(notice.where)
+    return notice.text if named else f"{notice.where}: {notice.text}"
 
 
 def _headline(report: TopoReport) -> str:
