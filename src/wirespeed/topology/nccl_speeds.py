@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 from wirespeed.catalog import Gpu, gpu, pcie_generations, xgmi
 from wirespeed.errors import UnknownName
@@ -111,6 +112,13 @@ def nccl_bandwidth(routes: UnitRoutes, source: int, target: int) -> float:
     A NIC's port counts with its rate. NVLink through switches counts with all links of the GPU that
     has fewer. 0 where there is no path.
     """
+    key = source, target
+    if key not in routes.speeds:
+        routes.speeds[key] = _find_bandwidth(routes, source, target)
+    return routes.speeds[key]
+
+
+def _find_bandwidth(routes: UnitRoutes, source: int, target: int) -> float:
     unit = routes.unit
     ports = [float(unit.rate[c]) for c in (source, target) if unit.kind[c] == ComponentKind.NIC]
     if unit.kind[source] == unit.kind[target] == ComponentKind.GPU:
@@ -148,6 +156,7 @@ def _nvlink_path(unit: Unit, links: Iterable[int]) -> float:
     return min(leaving.values())
 
 
+@cache
 def _pcie_by_wire(bandwidth: float, lanes: int) -> float:
     """By the generation whose wire rate is nearest; what is no PCIe rate keeps PCIe's share."""
     lane = bandwidth / max(lanes, 1)

@@ -14,8 +14,7 @@ def nccl_path(routes: UnitRoutes, source: int, target: int, *, pxn: bool = True)
     `pxn`, a GPU that would reach a NIC through a CPU goes through the GPU beside that NIC where
     NVLink joins the two: PXN, in that direction only. Source: NCCL's path search.
     """
-    kind = routes.unit.kind
-    ends = kind[source], kind[target]
+    ends = int(routes.unit.kind[source]), int(routes.unit.kind[target])
     if ends == (ComponentKind.GPU, ComponentKind.NIC):
         if pxn and pxn_relay(routes, source, target) is not None:
             return PathType.PXN
@@ -80,6 +79,13 @@ def _mirrored(number: int, power: int) -> int:
 
 def _local(routes: UnitRoutes, device: int, kind: ComponentKind) -> list[int]:
     """GPUs, or NICs that the library uses, with the widest and then shortest path to a device."""
+    key = device, int(kind)
+    if key not in routes.locals:
+        routes.locals[key] = _find_local(routes, device, kind)
+    return routes.locals[key]
+
+
+def _find_local(routes: UnitRoutes, device: int, kind: ComponentKind) -> list[int]:
     unit = routes.unit
     found: list[tuple[float, PathType, int]] = []
     for other in unit.of_kind(kind).tolist():
@@ -96,32 +102,42 @@ def _local(routes: UnitRoutes, device: int, kind: ComponentKind) -> list[int]:
 def _to_nic(routes: UnitRoutes, gpu: int, nic: int) -> PathType:
     """Between GPU and NIC without PXN: over C2C, a NIC of that CPU which is nearest is P2C."""
     way = _direct(routes, gpu, nic)
+    if way != PathType.PHB:
+        return way
     links = routes.pcie_links(gpu, nic) or []
-    over_c2c = any(routes.unit.link_kind[link] == LinkKind.C2C for link in links)
-    if way == PathType.PHB and over_c2c and nic in _local(routes, gpu, ComponentKind.NIC):
+    over_c2c = LinkKind.C2C in routes.unit.link_kind[links].tolist()
+    if over_c2c and nic in _local(routes, gpu, ComponentKind.NIC):
         return PathType.P2C
     return way
 
 
 def _direct(routes: UnitRoutes, source: int, target: int) -> PathType:
     """The type of the shortest way itself: the farthest of what it crosses."""
-    unit = routes.unit
+    key = source, target
+    if key not in routes.types:
+        routes.types[key] = _find_direct(routes, source, target)
+    return routes.types[key]
+
+
+def _find_direct(routes: UnitRoutes, source: int, target: int) -> PathType:
     if source == target:
         return PathType.LOC
-    both_gpus = unit.kind[source] == unit.kind[target] == ComponentKind.GPU
+    unit = routes.unit
+    ends = int(unit.kind[source]), int(unit.kind[target])
+    both_gpus = ends == (ComponentKind.GPU, ComponentKind.GPU)
     if both_gpus and routes.nvlink(source, target):
         return PathType.NVB if routes.is_indirect(source, target) else PathType.NVL
     links = routes.pcie_links(source, target)
     if links is None:
         return PathType.DIS
-    kinds = {LinkKind(unit.link_kind[link]) for link in links}
+    kinds = set(unit.link_kind[links].tolist())
     if LinkKind.CPU in kinds:
         return PathType.SYS
     if kinds == {LinkKind.C2C}:
         return PathType.C2C
     # NCCL has no host bridges: a device right below one hangs from the CPU.
-    crossed = [int(unit.kind[unit.source[link]]) for link in links[1:]]
-    if ComponentKind.CPU in (*crossed, unit.kind[source], unit.kind[target]):
+    crossed = unit.kind[unit.source[links[1:]]].tolist()
+    if ComponentKind.CPU in (*crossed, *ends):
         return PathType.PHB
     if ComponentKind.ROOT in crossed:
         return PathType.PHB

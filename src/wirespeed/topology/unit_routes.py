@@ -9,13 +9,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.topology.kinds import ComponentKind, LinkKind
+from wirespeed.topology.kinds import ComponentKind, LinkKind, PathType
 from wirespeed.topology.unit import Unit
 
 _FABRIC = (LinkKind.NVLINK, LinkKind.XGMI)
 
 # A packet stays as low in the PCIe tree as it can; C2C is shorter than any way over PCIe.
-_HOP_COST = {LinkKind.PCIE: 1.0, LinkKind.ROOT: 1.5, LinkKind.CPU: 10.0, LinkKind.C2C: 0.5}
+_HOP_COST: dict[int, float] = {
+    LinkKind.PCIE: 1.0,
+    LinkKind.ROOT: 1.5,
+    LinkKind.CPU: 10.0,
+    LinkKind.C2C: 0.5,
+}
 _TRANSIT = (ComponentKind.CPU, ComponentKind.ROOT, ComponentKind.PCIE)
 # What crosses a CPU does not touch its memory, so a CPU's throughput counts at the ends only.
 _COUNTED = (ComponentKind.ROOT, ComponentKind.PCIE, ComponentKind.NVSWITCH)
@@ -39,8 +44,15 @@ class UnitRoutes:
     capacity: npt.NDArray[np.float64]
     local_gpus: dict[int, int | None] = field(default_factory=dict)
     """Of each NIC, the GPU whose own NCCL makes it; kept by `path_types`."""
+    types: dict[tuple[int, int], PathType] = field(default_factory=dict)
+    locals: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    speeds: dict[tuple[int, int], float] = field(default_factory=dict)
+    """By pair, what `path_types` and `nccl_speeds` found: worth keeping, since each asks often."""
+    _source: list[int] = field(init=False)
     _out: dict[int, list[int]] = field(init=False)
     _fabric: dict[tuple[int, int], Route | None] = field(default_factory=dict)
+    _host_out: dict[int, list[tuple[int, int, float]]] = field(default_factory=dict)
+    _transit: list[bool] = field(init=False)
     _fabric_out: dict[int, list[tuple[int, int, float]]] = field(default_factory=dict)
     _fabric_into: dict[int, list[int]] = field(default_factory=dict)
     _ways: dict[int, dict[int, list[tuple[int, int, float]]]] = field(default_factory=dict)
@@ -52,12 +64,17 @@ class UnitRoutes:
 
     def __post_init__(self) -> None:
         self._out = {}
-        ends = zip(self.unit.source.tolist(), self.unit.target.tolist(), strict=True)
+        self._source = self.unit.source.tolist()
+        ends = zip(self._source, self.unit.target.tolist(), strict=True)
         fabric = np.isin(self.unit.link_kind, _FABRIC).tolist()
+        cost = [_HOP_COST.get(kind) for kind in self.unit.link_kind.tolist()]
+        self._transit = np.isin(self.unit.kind, _TRANSIT).tolist()
         for link, (source, target) in enumerate(ends):
             if self.capacity[link] <= 0:
                 continue
             self._out.setdefault(source, []).append(link)
+            if (hop := cost[link]) is not None:
+                self._host_out.setdefault(source, []).append((link, target, hop))
             if fabric[link]:
                 wide = float(self.unit.bandwidth[link])
                 self._fabric_out.setdefault(source, []).append((link, target, wide))
@@ -109,22 +126,20 @@ class UnitRoutes:
             if here not in arrived:
                 return None
             links.append(arrived[here])
-            here = int(self.unit.source[arrived[here]])
+            here = self._source[arrived[here]]
         return links[::-1]
 
     def _shortest_from(self, source: int) -> dict[int, int]:
-        unit = self.unit
+        """The link by which the shortest way from a device arrives at each that it reaches."""
         distance = {source: 0.0}
         arrived: dict[int, int] = {}
         queue = [(0.0, source)]
         while queue:
             cost, here = heapq.heappop(queue)
-            if cost > distance[here] or (here != source and unit.kind[here] not in _TRANSIT):
+            if cost > distance[here] or (here != source and not self._transit[here]):
                 continue
-            for link in self._out.get(here, ()):
-                hop = _HOP_COST.get(LinkKind(unit.link_kind[link]))
-                there = int(unit.target[link])
-                if hop is None or cost + hop >= distance.get(there, np.inf):
+            for link, there, hop in self._host_out.get(here, ()):
+                if cost + hop >= distance.get(there, np.inf):
                     continue
                 distance[there], arrived[there] = cost + hop, link
                 heapq.heappush(queue, (cost + hop, there))
@@ -132,13 +147,15 @@ class UnitRoutes:
 
     def _star(self) -> dict[int, dict[int, int]] | None:
         """For each GPU its link to each NVSwitch, where one level of switches joins all GPUs."""
-        kind, spokes = self.unit.kind, dict[int, dict[int, int]]()
-        for link in np.flatnonzero(np.isin(self.unit.link_kind, _FABRIC)).tolist():
-            a, b = int(self.unit.source[link]), int(self.unit.target[link])
-            if kind[a] == kind[b]:
-                return None
-            if kind[a] == ComponentKind.GPU:
-                spokes.setdefault(a, {})[b] = link
+        unit, spokes = self.unit, dict[int, dict[int, int]]()
+        links = np.flatnonzero(np.isin(unit.link_kind, _FABRIC))
+        source, target = unit.source[links], unit.target[links]
+        if (unit.kind[source] == unit.kind[target]).any():
+            return None
+        outward = unit.kind[source] == ComponentKind.GPU
+        ends = (links[outward], source[outward], target[outward])
+        for link, a, b in zip(*(column.tolist() for column in ends), strict=True):
+            spokes.setdefault(a, {})[b] = link
         return spokes
 
     def _across_star(self, source: int, target: int) -> Route | None:

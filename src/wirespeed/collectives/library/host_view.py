@@ -22,6 +22,7 @@ Fits = Callable[[float], int]
 """How many channels of a speed [GB/s] fit."""
 
 _SMALL = 1e-6
+_UNLIMITED = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +93,14 @@ def nvlink_speed(cluster: Cluster) -> float:
     row, known = gpu(cluster.machine.gpu), planning()
     if row.vendor == "AMD":
         return known.xgmi_GBps.get(row.gfx, known.xgmi_GBps["other"])
-    cc = row.cc or 0
+    # A GPU that is announced has no number yet: it gets what the newest has.
+    cc = math.inf if row.cc is None else row.cc
     return ([speed for least, speed in known.nvlink_GBps if cc >= least] or [0.0])[-1]
 
 
 def _floor(width: float, speed: float) -> int:
-    return math.floor(width / speed + _SMALL)
+    """Channels that fit; more than any library opens where nothing limits them."""
+    return _UNLIMITED if math.isinf(width) else math.floor(width / speed + _SMALL)
 
 
 def _chains(loops: int, gpus: int) -> int:
