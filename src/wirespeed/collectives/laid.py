@@ -44,7 +44,7 @@ class Laid:
     switched: Floats
     local: float
     messages: Floats
-    """[media] messages beside the steps, which fill pipelines but wait for nothing."""
+    """[media] messages beside the steps that data waits for."""
 
 
 def lay(schedule: Schedule, on: Carrier) -> Laid:
@@ -85,9 +85,10 @@ def lay(schedule: Schedule, on: Carrier) -> Laid:
 
 def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
     """The candidate that a laid schedule is under a protocol."""
-    seconds = laid.busy @ costs.factor
+    seconds = laid.busy @ costs.factor[protocol]
     worst = int(seconds.argmax()) if len(seconds) else -1
     waiting = laid.links + float(laid.steps @ costs.step[protocol])
+    waiting += float(laid.messages @ costs.message)
     waiting += float(laid.switched @ np.array([costs.nvls_step, costs.sharp_step]))
     direct = costs.direct_call if laid.algorithm == "Direct" else 0.0
     fill = float((laid.steps + laid.messages) @ costs.fill) + (
@@ -98,7 +99,7 @@ def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
         protocol=protocol.value,
         channels=laid.channels,
         latency=costs.call[protocol] + direct + waiting,
-        per_byte=float(seconds[worst]) * costs.wire[protocol] if worst >= 0 else 0.0,
+        per_byte=float(seconds[worst]) if worst >= 0 else 0.0,
         bottleneck=int(laid.resource[worst]) if worst >= 0 else -1,
         payload=float(laid.payload[worst]) if worst >= 0 else 0.0,
         local=laid.local * costs.local,

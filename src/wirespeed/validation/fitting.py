@@ -81,16 +81,17 @@ class Sample:
         """[rows] forecast times [s] under these parameters."""
         costs = [costs_of(kind, parameters) for kind in self.kinds]
         kind, protocol = self.kind, self.protocol
-        factor = np.array([c.factor for c in costs])[kind]
+        factor = np.array([[c.factor[p] for p in _PROTOCOLS] for c in costs])[kind, protocol]
         step = np.array([[c.step[p] for p in _PROTOCOLS] for c in costs])[kind, protocol]
         call = np.array([[c.call[p] for p in _PROTOCOLS] for c in costs])[kind, protocol]
-        wire = np.array([[c.wire[p] for p in _PROTOCOLS] for c in costs])[kind, protocol]
         switch = np.array([[c.nvls_step, c.sharp_step] for c in costs])[kind]
         each = np.array([c.fill for c in costs])[kind]
         nvls_fill = np.array([c.nvls_fill for c in costs])[kind] * (self.switched[:, 0] > 0)
         local = np.array([c.local for c in costs])[kind]
-        moving = np.einsum("rkt,rt->rk", self.busy, factor).max(axis=1) * wire * self.size
+        moving = np.einsum("rkt,rt->rk", self.busy, factor).max(axis=1) * self.size
         call += np.array([c.direct_call for c in costs])[kind] * self.direct
+        message = np.array([c.message for c in costs])[kind]
+        call += (self.messages * message).sum(1)
         waiting = call + self.links + (self.steps * step).sum(1) + (self.switched * switch).sum(1)
         simple = _PROTOCOLS[-1] is Protocol.SIMPLE and protocol == len(_PROTOCOLS) - 1
         fill = np.where(simple, ((self.steps + self.messages) * each).sum(1) + nvls_fill, 0.0)
