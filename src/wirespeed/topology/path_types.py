@@ -78,8 +78,15 @@ def _mirrored(number: int, power: int) -> int:
     return sum(((number >> bit) & 1) << (bits - 1 - bit) for bit in range(bits))
 
 
-def _local(routes: UnitRoutes, device: int, kind: ComponentKind) -> list[int]:
+def _local(routes: UnitRoutes, device: int, kind: ComponentKind) -> tuple[int, ...]:
     """GPUs, or NICs that the library uses, with the widest and then shortest path to a device."""
+    key = (device, kind)
+    if key not in routes.nearest:
+        routes.nearest[key] = _find_local(routes, device, kind)
+    return routes.nearest[key]
+
+
+def _find_local(routes: UnitRoutes, device: int, kind: ComponentKind) -> tuple[int, ...]:
     unit = routes.unit
     found: list[tuple[float, PathType, int]] = []
     for other in unit.of_kind(kind).tolist():
@@ -90,7 +97,7 @@ def _local(routes: UnitRoutes, device: int, kind: ComponentKind) -> list[int]:
         if way != PathType.DIS and routes.capacity[unit.links + other] > 0:
             found.append((-nccl_bandwidth(routes, device, other), way, other))
     nearest = min((entry[:2] for entry in found), default=None)
-    return [entry[2] for entry in found if entry[:2] == nearest]
+    return tuple(entry[2] for entry in found if entry[:2] == nearest)
 
 
 def _to_nic(routes: UnitRoutes, gpu: int, nic: int) -> PathType:

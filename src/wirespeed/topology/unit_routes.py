@@ -37,8 +37,9 @@ class UnitRoutes:
 
     unit: Unit
     capacity: npt.NDArray[np.float64]
+    nearest: dict[tuple[int, ComponentKind], tuple[int, ...]] = field(default_factory=dict)
     local_gpus: dict[int, int | None] = field(default_factory=dict)
-    """Of each NIC, the GPU whose own NCCL makes it; kept by `path_types`."""
+    """What NCCL has nearest to a device, and whose own a NIC is; `path_types` keeps it here."""
     _out: dict[int, list[int]] = field(init=False)
     _fabric: dict[tuple[int, int], Route | None] = field(default_factory=dict)
     _fabric_out: dict[int, list[tuple[int, int, float]]] = field(default_factory=dict)
