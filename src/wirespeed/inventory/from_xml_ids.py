@@ -33,6 +33,7 @@ _GPUS = {
     (_NVIDIA, "0x2204"): "rtx-3090",
     (_NVIDIA, "0x2684"): "rtx-4090",
     (_NVIDIA, "0x2b85"): "rtx-5090",
+    (_NVIDIA, "0x2bb1"): "rtx-pro-6000",
     (_NVIDIA, "0x26b1"): "rtx-6000-ada",
     (_NVIDIA, "0x26b5"): "l40",
     (_NVIDIA, "0x26b9"): "l40s",

@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from xml.sax.saxutils import quoteattr
 
+import numpy as np
+
 from wirespeed.catalog import Gpu, nic, pcie_generations
-from wirespeed.errors import UnknownName
+from wirespeed.errors import Infeasible, UnknownName
 from wirespeed.inventory.from_xml_ids import cpu_ids, gcn_of, gpu_row, ids_of_gpu, ids_of_nic
 from wirespeed.topology.kinds import ComponentKind, LinkKind
 from wirespeed.topology.unit import Unit
@@ -31,9 +33,18 @@ def nccl_xml(
     """The topology XML of a node or rack, every node of it a host.
 
     Bus ids come from `bus_ids` (by component) and from labels that are some; the rest are counted
-    up. NICs with one bus id are ports of one card. Host bridges, the rate of links between CPUs and
-    trunks between NVSwitches have no place in the format; a compute NIC's number is its rail.
+    up. `network` is infiniband, ethernet, efa, slingshot or socket. NICs with one bus id are ports
+    of one card. Host bridges, the rate of links between CPUs and trunks between NVSwitches have no
+    place in the format, nor have PCIe links at another rate than a generation's; a compute NIC's
+    number is its rail.
+    Raises Infeasible where no device is known.
     """
+    if not any((unit.kind == kind).any() for kind in (ComponentKind.GPU, ComponentKind.NIC)):
+        raise Infeasible(
+            f"{unit.name} has no device to write down",
+            why="neither a GPU nor a NIC of it is known",
+            remedy="read it together with the output of nvidia-smi topo -m",
+        )
     writer = _Writer(unit, library, network, gdr, dict(bus_ids or {}))
     return "\n".join([*writer.lines(), ""])
 
@@ -142,16 +153,13 @@ class _Writer:
 
     def _speed(self, *links: int) -> dict[str, object]:
         """The attributes of the PCIe link that these links share, nearest in rate."""
-        lanes = max(1, int(self.unit.lanes[links[0]]))
-        width = sum(float(self.unit.bandwidth[link]) for link in links)
-        if width > float(self.unit.bandwidth[links[0]]) and not self._are_parts(links):
-            width = float(self.unit.bandwidth[links[0]])
+        unit = self.unit
+        lanes, width = max(1, int(unit.lanes[links[0]])), float(unit.bandwidth[links[0]])
+        # Ports that want more than one of these links have a part each of one slot.
+        if sum(float(unit.rate[unit.target[link]]) for link in links) > width:
+            width = sum(float(unit.bandwidth[link]) for link in links)
         nearest = min(pcie_generations(), key=lambda row: abs(row.bandwidth(lanes) - width))
         return {"link_speed": f"{_SPEEDS[nearest.generation]} GT/s PCIe", "link_width": lanes}
-
-    def _are_parts(self, links: Iterable[int]) -> bool:
-        """Whether ports have a part each of one slot: none of them is as wide as PCIe is."""
-        return any(not self._is_pcie_rate(link) for link in links)
 
     def _is_pcie_rate(self, link: int) -> bool:
         lanes, width = max(1, int(self.unit.lanes[link])), float(self.unit.bandwidth[link])
@@ -176,7 +184,7 @@ class _Writer:
         yield from _element("pci", attributes, ends, indent)
 
     def _rank(self, gpu: int) -> int:
-        return self.unit.of_kind(ComponentKind.GPU).tolist().index(gpu)
+        return int(np.searchsorted(self.unit.of_kind(ComponentKind.GPU), gpu))
 
     def _gpu_class(self, row: Gpu | None) -> str:
         if self.library != "rccl":
@@ -224,7 +232,7 @@ class _Writer:
         unit = self.unit
         label = unit.labels.get(nic_, "")
         attributes: dict[str, object] = {
-            "name": label if label and not _BUS.fullmatch(label) else f"nic{unit.index[nic_]}"
+            "name": label if label and not _BUS.fullmatch(label) else self._port_name(nic_)
         }
         if unit.rail[nic_] >= 0:
             attributes["dev"] = unit.rail[nic_]
@@ -234,9 +242,13 @@ class _Writer:
             "latency": "0.000000",
             "guid": f"0x{_card_number(self.bus[nic_]):x}",
             "maxconn": 131072,
-            "gdr": int(self.gdr),
+            "gdr": int(self.gdr and self.network != "socket"),
         }
         yield from _element("net", attributes, (), indent + 2)
+
+    def _port_name(self, nic_: int) -> str:
+        """A name of the kind that the driver would give."""
+        return f"{'eth' if self.network == 'socket' else 'nic'}{self.unit.index[nic_]}"
 
     def _without_pcie(self, cpu: int) -> Iterator[str]:
         """GPUs that reach their CPU over C2C alone."""
@@ -266,7 +278,9 @@ def _adapter_ids(model: str, network: str) -> tuple[str, str]:
         key = nic(model).key if model else ""
     except UnknownName:
         key = ""
-    return ids_of_nic(key) if key else ("0x1d0f", "0xefa0") if network == "efa" else ("", "")
+    if network == "efa":
+        return "0x1d0f", "0xefa0"
+    return ids_of_nic(key) if key else ("", "")
 
 
 def _card_number(bus: str) -> int:
