@@ -20,6 +20,9 @@ from wirespeed.topology.router import Router
 from wirespeed.topology.software import DEFAULT_VERSION, Abilities, Notice, Software
 from wirespeed.topology.unit import Unit, first_nodes
 
+MOST_NODES = 65_536
+"""What the default fabric holds."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cluster:
@@ -71,7 +74,8 @@ def build_cluster(
     """A cluster of `nodes` equal machines (None: one node, or one whole rack) under the changes.
 
     `fabric` is a name and a design; None is right only where a single unit needs none. Raises
-    Infeasible where the fabric is too small, UnknownName where a change names nothing.
+    Infeasible where the fabric is too small, UnknownName where a change names nothing, UsageError
+    for a number of nodes that no cluster has.
     """
     edits = list(changes)
     machine = alter_machine(machine, [c for c in edits if c.kind is ChangeKind.MACHINE])
@@ -79,6 +83,7 @@ def build_cluster(
         if change.kind is ChangeKind.MACHINE and change.subject == "nodes":
             nodes = int(float(change.value))
     count = machine.unit.nodes if nodes is None else nodes
+    _check(count)
     units, classes = _units(machine, count)
     topology = assemble(machine.name, units, classes, fabric[1] if fabric else None)
     abilities, routing = machine.abilities, machine.routing
@@ -113,6 +118,16 @@ def build_cluster(
         changes=tuple(edits),
         warnings=machine.warnings,
     )
+
+
+def _check(nodes: int) -> None:
+    if not 1 <= nodes <= MOST_NODES:
+        raise UsageError(
+            f"a cluster of {nodes:,} nodes",
+            where="--nodes",
+            why=f"numbers of nodes run from 1 to {MOST_NODES:,}",
+            remedy="write for example --nodes 16",
+        )
 
 
 def _units(machine: Machine, nodes: int) -> tuple[list[Unit], npt.NDArray[np.int32]]:
