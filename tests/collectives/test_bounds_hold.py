@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from collectives.bound_cases import many, preset_cluster, switched
 from wirespeed.collectives.bounds import bounds_of
-from wirespeed.collectives.candidates import laid_schedules
+from wirespeed.collectives.candidates import options_of
 from wirespeed.collectives.forecast import forecast
 from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.errors import Infeasible
@@ -43,7 +43,7 @@ MACHINES = [
     ("dgx-h100", 5),
     ("pcie-8x-a100-dual-root", 2),
 ]
-BY_SWITCHES = ("NVLS", "NVLSTree", "CollNet", "CollNetDirect", "CollNetChain")
+BY_SWITCHES = ("NVLS", "NVLSTree", "CollNetDirect", "CollNetChain")
 
 
 def slack(value: float) -> float:
@@ -52,7 +52,7 @@ def slack(value: float) -> float:
 
 def wire_times(operation: Operation, cluster: Cluster, group: Group) -> dict[str, float]:
     """Seconds for each byte of every algorithm, with no overhead at all."""
-    laid = laid_schedules(Collective(operation), cluster, group)
+    laid = options_of(Collective(operation), cluster, group).laid
     return {one.algorithm: float(one.busy.sum(axis=1).max(initial=0.0)) for one in laid}
 
 
