@@ -10,7 +10,8 @@ import pytest
 from collectives.bound_cases import by_trying_all, many, preset_cluster, switched, two_sockets
 from wirespeed.collectives import bounds as bounds_module
 from wirespeed.collectives.bounds import bounds_of
-from wirespeed.collectives.operation import Operation
+from wirespeed.collectives.forecast import forecast
+from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.topology.change import parse_change
 from wirespeed.topology.cluster import Cluster, Group, build_cluster, changed, everyone
 from wirespeed.topology.fabrics.clos import ClosDesign
@@ -257,6 +258,13 @@ def test_a_group_on_some_nodes_is_not_helped_by_the_others() -> None:
     group = Group(everyone(cluster).gpus[:16])
     bounds = bounds_of(Operation.ALLTOALL, cluster, group)
     assert bounds.with_network(SIZE) == pytest.approx(8 * 8 / 16 * SIZE / 400e9)
+
+
+def test_a_forecast_names_the_cut_beside_its_cluster() -> None:
+    cluster = build_cluster(switched(8))
+    (row,) = forecast(Collective(Operation.ALL_REDUCE), cluster, [SIZE]).clusters
+    assert row.bound_cut == "gpu: node0/gpu0 against the rest"
+    assert row.bound_p2p_cut.startswith("gpu: each of 8 against the rest")
 
 
 def whole(cluster: Cluster) -> tuple[Cluster, Group]:

@@ -78,7 +78,7 @@ def forecast(
         machine=cluster.machine.name,
         gpu=gpu(cluster.machine.gpu).name,
         library=str(cluster.software),
-        clusters=(cluster_row(cluster, members),),
+        clusters=(cluster_row(cluster, members, bounds),),
         rows=tuple(rows),
         bottlenecks=bottleneck_rows(cluster, line.options, line.choice),
         options=option_rows(rows, line.options, line.planned, line.choice) if explain else (),
