@@ -86,9 +86,30 @@ def build_cluster(
     _check(count)
     units, classes = _units(machine, count)
     topology = assemble(machine.name, units, classes, fabric[1] if fabric else None)
-    abilities, routing = machine.abilities, machine.routing
-    settled = software or Software(machine.library, DEFAULT_VERSION[machine.library])
-    compute: dict[int, float] = {}
+    cluster = Cluster(
+        topology=topology,
+        machine=machine,
+        software=software or Software(machine.library, DEFAULT_VERSION[machine.library]),
+        abilities=machine.abilities,
+        routing=machine.routing,
+        fabric=fabric[0] if fabric else "",
+        router=Router(topology),
+        compute={},
+        warnings=machine.warnings,
+    )
+    overlays = [c for c in edits if c.kind is not ChangeKind.MACHINE]
+    return replace(changed(cluster, overlays), changes=tuple(edits))
+
+
+def changed(cluster: Cluster, changes: Iterable[Change]) -> Cluster:
+    """The cluster under more changes: overlays on what is there, nothing is built anew.
+
+    Raises UsageError for a change of the machine itself, which has to be built; UnknownName where
+    a change names nothing.
+    """
+    edits = tuple(changes)
+    topology, software, compute = cluster.topology, cluster.software, dict(cluster.compute)
+    abilities, routing = cluster.abilities, cluster.routing
     for change in edits:
         match change.kind:
             case ChangeKind.RESOURCE:
@@ -102,21 +123,26 @@ def build_cluster(
             case ChangeKind.SETTING:
                 value = change.value
                 text = f"{value:g}" if isinstance(value, float) else str(value)
-                settled = replace(settled, settings={**settled.settings, change.subject: text})
+                software = replace(software, settings={**software.settings, change.subject: text})
             case ChangeKind.ENV:
-                env = {**settled.env, change.subject: str(change.value)}
-                settled = replace(settled, env=env)
-    return Cluster(
+                env = {**software.env, change.subject: str(change.value)}
+                software = replace(software, env=env)
+            case ChangeKind.MACHINE:
+                raise UsageError(
+                    f"{change} cannot be laid over a cluster",
+                    where="--change",
+                    why="it changes the machine that the cluster is built of",
+                    remedy="build the cluster with it",
+                )
+    return replace(
+        cluster,
         topology=topology,
-        machine=machine,
-        software=settled,
+        software=software,
         abilities=abilities,
         routing=routing,
-        fabric=fabric[0] if fabric else "",
-        router=Router(topology),
+        router=cluster.router.on(topology),
         compute=compute,
-        changes=tuple(edits),
-        warnings=machine.warnings,
+        changes=(*cluster.changes, *edits),
     )
 
 

@@ -61,6 +61,25 @@ class Router:
     _rows: dict[tuple[int, int, int, Way], Route] = field(default_factory=dict)
     _nearest: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
 
+    def on(self, topology: Topology) -> Router:
+        """A router for the same cluster after changes; it knows the routes of units not touched."""
+        if topology is self.topology:
+            return self
+        first = len(topology.units)
+        kept = set(range(first))
+        for unit in topology.altered & self.topology.altered:
+            own = slice(topology.first_link[unit], topology.first_link[unit + 1])
+            parts = slice(*(topology.links + topology.first_component[[unit, unit + 1]]))
+            pairs = ((topology.capacity[k], self.topology.capacity[k]) for k in (own, parts))
+            if all(np.array_equal(after, before) for after, before in pairs):
+                kept.add(first + unit)
+        return Router(
+            topology,
+            {key: value for key, value in self._classes.items() if key in kept},
+            {key: value for key, value in self._rows.items() if key[0] in kept},
+            {key: value for key, value in self._nearest.items() if key[0] in kept},
+        )
+
     def routes(self, unit: int) -> UnitRoutes:
         """The routes inside a unit of the cluster."""
         key = self.class_of(unit)
