@@ -66,6 +66,7 @@ from wirespeed.catalog._pcie import (
     pcie_payload_share,
 )
 from wirespeed.catalog._platforms import Platform, platform, platforms
+from wirespeed.catalog._parameter_sets import parameter_set
 from wirespeed.catalog._table import Row
 from wirespeed.catalog._tables import TABLES
 from wirespeed.catalog._xgmi import Xgmi, xgmi, xgmi_generations
@@ -135,6 +136,7 @@ __all__ = [
     "nvlink_of",
     "nvswitch",
     "nvswitch_generations",
+    "parameter_set",
     "parameters",
     "pcie",
     "pcie_generations",

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.catalog import parameters
 from wirespeed.collectives.algorithms.direct import alltoall_schedule, sendrecv_schedule
 from wirespeed.collectives.algorithms.nvls import (
     collnet_schedule,
@@ -77,7 +76,7 @@ def options_of(collective: Collective, cluster: Cluster, group: Group) -> Option
     operation = collective.operation
     if operation in COPIES:
         return Options((copy_candidate(collective, cluster, group),))
-    costs = costs_of(cost_class(cluster, collective.launch), parameters())
+    costs = costs_of(cost_class(cluster, collective.launch), cluster.parameters)
     on = Carrier(cluster, group)
     if operation not in CHOSEN:
         direct = lay(_direct(operation, len(group)), on)

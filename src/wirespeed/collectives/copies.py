@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wirespeed.catalog import generation_of, gpu, parameters
+from wirespeed.catalog import generation_of, gpu
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.collectives.peers import Leg, copy_leg
@@ -39,9 +39,9 @@ def copy_candidate(collective: Collective, cluster: Cluster, group: Group) -> Ca
     paths = cluster.router.inside(source, target, way)
     per_byte, worst, payload = _slowest(cluster, paths, leg, collective.operation)
     if leg is Leg.HOST and len(ways) > 1:
-        staged = parameters().number("transport.host.copy_pair") * GB
+        staged = cluster.parameters.number("transport.host.copy_pair") * GB
         per_byte = max(per_byte, len(ways) / staged)
-    latency = parameters().number("call.copy.us") * US
+    latency = cluster.parameters.number("call.copy.us") * US
     return Candidate("Copy", "", 1, latency, per_byte, worst, payload)
 
 
@@ -49,7 +49,7 @@ def _slowest(
     cluster: Cluster, paths: Paths, leg: Leg, operation: Operation
 ) -> tuple[float, int, float]:
     """Seconds a byte on the most loaded resource, which one, and its payload for each byte."""
-    topology, number = cluster.topology, parameters().number
+    topology, number = cluster.topology, cluster.parameters.number
     is_link = paths.resource < topology.links
     kind = np.where(is_link, topology.link_kind[np.where(is_link, paths.resource, 0)], -1)
     if leg is Leg.HOST:
@@ -73,4 +73,4 @@ def _slowest(
 def _nvlink_share(cluster: Cluster) -> float:
     row = gpu(cluster.machine.gpu)
     own = f"generation.{generation_of(row.architecture, row.cc)}.nvlink_copy_share"
-    return parameters().get(own, "generation.other.nvlink_copy_share")
+    return cluster.parameters.get(own, "generation.other.nvlink_copy_share")

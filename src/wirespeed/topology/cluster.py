@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from wirespeed.catalog import Parameters, parameters
 from wirespeed.errors import UsageError
 from wirespeed.topology.address import find
 from wirespeed.topology.assemble import FabricDesign, assemble
@@ -39,6 +40,7 @@ class Cluster:
     changes: tuple[Change, ...] = ()
     """All that was edited, in order."""
     warnings: tuple[Notice, ...] = ()
+    parameters: Parameters = field(default_factory=parameters)
 
     @property
     def nodes(self) -> int:
