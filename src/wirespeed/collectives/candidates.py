@@ -95,6 +95,17 @@ def options_of(collective: Collective, cluster: Cluster, group: Group) -> Option
     return Options(tuple(found), tuple(bases), plan, tuple(planned))
 
 
+def schedule_named(
+    algorithm: str, collective: Collective, cluster: Cluster, group: Group
+) -> Schedule:
+    """The schedule that a candidate of this algorithm stands for; copies have none."""
+    if collective.operation not in CHOSEN:
+        return _direct(collective.operation, len(group))
+    schedule = _schedule(Algorithm(algorithm), collective, layout_of(cluster, group))
+    assert schedule is not None
+    return schedule
+
+
 def laid_schedules(
     collective: Collective, on: Carrier, algorithms: set[Algorithm]
 ) -> dict[Algorithm, Laid]:
