@@ -1,6 +1,6 @@
 """faults: every single fault of a cluster, ranked by what it costs one collective.
 
-Faults that are alike (one NIC of 128) are one class, evaluated once, on the first of them. A fault
+Faults that are alike (one NIC of 128) are one class, evaluated once, on the busiest. A fault
 is a change laid over the cluster: rings, trees and ways out of the nodes are formed anew on what is
 left, as the library would.
 """
@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
-from wirespeed.catalog import gpu, parameters
-from wirespeed.collectives.forecast import curve
+from wirespeed.catalog import gpu
+from wirespeed.collectives.candidates import time_of
+from wirespeed.collectives.loads import loads_of
 from wirespeed.collectives.operation import Collective
 from wirespeed.errors import Infeasible
 from wirespeed.topology.address import name_of
@@ -24,6 +26,9 @@ from wirespeed.topology.kinds import ComponentKind, LinkKind
 from wirespeed.topology.model import Topology
 from wirespeed.topology.result import ParameterSet, Result
 from wirespeed.units import US
+
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 _SLOW_GPU = 0.8
 _PARTS = (
@@ -43,7 +48,7 @@ class FaultRow(msgspec.Struct, frozen=True):
     """A class of faults: what one of them does."""
 
     change: str
-    """The first of the class, as `--change` takes it."""
+    """One of the class, the busiest, as `--change` takes it."""
     count: int
     """How many there are that are alike."""
     time_us: float | None
@@ -81,12 +86,13 @@ def faults(
     """
     members = group or everyone(cluster)
     whole = _seconds(collective, cluster, members, size)
+    busy = loads_of(collective, cluster, members, size).busy
     rows = [
         _row(collective, cluster, members, size, whole, change, count)
-        for change, count in single_faults(cluster, members)
+        for change, count in single_faults(cluster, members, busy)
     ]
     return FaultReport(
-        parameters=ParameterSet(parameters().digest),
+        parameters=ParameterSet(cluster.parameters.digest),
         warnings=cluster.warnings,
         machine=cluster.machine.name,
         gpu=gpu(cluster.machine.gpu).name,
@@ -101,31 +107,45 @@ def faults(
     )
 
 
-def single_faults(cluster: Cluster, group: Group) -> Iterator[tuple[Change, int]]:
-    """Every class of single faults as the change that the first of them is, and its size."""
+def single_faults(cluster: Cluster, group: Group, busy: Floats) -> Iterator[tuple[Change, int]]:
+    """Every class of single faults as the change that one of them is, and its size.
+
+    Links that are alike may be loaded differently, by where rings and trees happen to lie: the
+    class is shown by the busiest, `busy` [resources] in seconds.
+    """
     topology = cluster.topology
     colours = _marked(topology, colours_of(topology), group)
+    on_link, on_part = _weights(topology, busy)
     up = topology.capacity[topology.links :] > 0
-    for part in component_classes(topology, colours):
-        kind = ComponentKind(topology.kind[part.first])
-        if kind not in _PARTS or not up[part.first] or _spare(topology, part.first):
+    for part in component_classes(topology, colours, on_part):
+        kind = ComponentKind(topology.kind[part.example])
+        if kind not in _PARTS or not up[part.example] or _spare(topology, part.example):
             continue
-        name = name_of(topology, part.first)
+        name = name_of(topology, part.example)
         yield Change(ChangeKind.RESOURCE, name, 0.0), part.count
         yield Change(ChangeKind.RESOURCE, name, 0.5), part.count
         if kind is ComponentKind.GPU:
             yield Change(ChangeKind.COMPUTE, name, _SLOW_GPU), part.count
-    for cable in cable_classes(topology, colours):
-        kind_ = LinkKind(topology.link_kind[cable.first])
-        ends = (int(topology.source[cable.first]), int(topology.target[cable.first]))
+    for cable in cable_classes(topology, colours, on_link):
+        kind_ = LinkKind(topology.link_kind[cable.example])
+        ends = (int(topology.source[cable.example]), int(topology.target[cable.example]))
         # Inside a chip nothing breaks alone; a NIC that serves no rail carries no collective.
         idle = kind_ is LinkKind.ROOT or any(_spare(topology, end) for end in ends)
-        if idle or topology.capacity[cable.first] == 0:
+        if idle or topology.capacity[cable.example] == 0:
             continue
         name = "-".join(name_of(topology, end) for end in ends)
-        for share in _shares(kind_, int(topology.lanes[cable.first])):
+        for share in _shares(kind_, int(topology.lanes[cable.example])):
             yield Change(ChangeKind.RESOURCE, name, share), cable.count
     yield from ((change, 1) for change in _missing(cluster))
+
+
+def _weights(topology: Topology, busy: Floats) -> tuple[Floats, Floats]:
+    """[links] and [components] how busy each is; a component as its busiest link."""
+    on_link = busy[: topology.links]
+    on_part = busy[topology.links :].copy()
+    np.maximum.at(on_part, topology.source, on_link)
+    np.maximum.at(on_part, topology.target, on_link)
+    return on_link, on_part
 
 
 def _shares(kind: LinkKind, lanes: int) -> tuple[float, ...]:
@@ -156,9 +176,7 @@ def _missing(cluster: Cluster) -> Iterator[Change]:
         yield Change(ChangeKind.CAPABILITY, "net", "socket")
 
 
-def _marked(
-    topology: Topology, colours: np.ndarray[tuple[int], np.dtype[np.int64]], group: Group
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _marked(topology: Topology, colours: Ids, group: Group) -> Ids:
     """Colours that tell GPUs of the group, and what stands in their nodes, from all others."""
     nodes = np.zeros(topology.nodes + 1, bool)
     nodes[topology.node[group.gpus]] = True
@@ -196,7 +214,7 @@ def _seconds(collective: Collective, cluster: Cluster, group: Group, size: int) 
     """[s] of one call; Infeasible where it never ends."""
     if len(group) < 2:
         raise Infeasible(f"{len(group)} GPU is left")
-    seconds = float(curve(collective, cluster, group, [size]).time[0])
+    seconds = time_of(collective, cluster, group, size)
     if not np.isfinite(seconds):
         raise Infeasible(
             f"{collective.operation} cannot run",

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from wirespeed.topology.model import Topology
 
 Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint64]
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -21,40 +22,46 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """`count` of a kind, the first of which is `first`: a component, or a link one way."""
+    """`count` of a kind, `example` the one of most weight: a component, or a link one way."""
 
-    first: int
+    example: int
     count: int
 
 
-def component_classes(topology: Topology, colours: Ids) -> list[Class]:
-    """Classes of components, in order of their first one."""
-    _, first, count = np.unique(colours, return_index=True, return_counts=True)
-    order = np.argsort(first)
-    return [Class(int(first[k]), int(count[k])) for k in order]
+def component_classes(topology: Topology, colours: Ids, weight: Floats) -> list[Class]:
+    """Classes of components, in order of their first one; `weight` [components]."""
+    return _classes(colours, np.arange(topology.components), weight)
 
 
-def cable_classes(topology: Topology, colours: Ids) -> list[Class]:
-    """Classes of pairs of components that cables join, in order of the first link.
+def cable_classes(topology: Topology, colours: Ids, weight: Floats) -> list[Class]:
+    """Classes of pairs of components that cables join, in order of the first; `weight` [links].
 
     Parallel cables of a pair count as one; their address is the same.
     """
     links = np.arange(0, topology.links, 2)
     a, b = topology.source[links].astype(np.int64), topology.target[links].astype(np.int64)
-    low, high = np.minimum(a, b), np.maximum(a, b)
-    pairs, first = np.unique(low * topology.components + high, return_index=True)
-    chosen = links[np.sort(first)]
+    pair = np.minimum(a, b) * topology.components + np.maximum(a, b)
+    chosen = links[np.sort(np.unique(pair, return_index=True)[1])]
     ends = np.sort(colours[np.stack([topology.source[chosen], topology.target[chosen]])], axis=0)
     key = np.stack([*ends, topology.link_kind[chosen].astype(np.int64)])
-    _, example, count = np.unique(key, axis=1, return_index=True, return_counts=True)
-    order = np.argsort(example)
-    return [Class(int(chosen[example[k]]), int(count[k])) for k in order]
+    kinds = np.unique(key, axis=1, return_inverse=True)[1].reshape(-1)
+    return _classes(kinds, chosen, np.maximum(weight[chosen], weight[chosen + 1]))
+
+
+def _classes(kinds: Ids, ids: Ids, weight: Floats) -> list[Class]:
+    """For each kind its members' number and the heaviest, the first of those that are equal."""
+    order = np.lexsort((ids, -weight, kinds))
+    begin = np.flatnonzero(np.diff(kinds[order], prepend=-1))
+    counts = np.diff(np.append(begin, len(order)))
+    first = np.unique(kinds, return_index=True)[1]
+    rows = sorted(zip(first.tolist(), ids[order[begin]].tolist(), counts.tolist(), strict=True))
+    return [Class(example, count) for _, example, count in rows]
 
 
 def colours_of(topology: Topology) -> Ids:
     """[components] the class of each, from 0: kind, model, capacities, and what it is joined to."""
-    parts = [topology.kind, topology.model, topology.rail >= 0, topology.rate]
-    parts.append(topology.capacity[topology.links :])
+    parts: list[npt.ArrayLike] = [topology.kind, topology.model, topology.rail >= 0]
+    parts += [topology.rate, topology.capacity[topology.links :]]
     colour = _numbered(np.stack([_word(part) for part in parts], axis=1))
     link = _mixed(topology.link_kind, topology.lanes, topology.capacity[: topology.links])
     back = link.reshape(-1, 2)[:, ::-1].ravel()
