@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from collectives.collective_cases import machine, option
 
+from collectives.collective_cases import machine, option
 from wirespeed.catalog import parameter_set
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.candidates import options_of

@@ -56,6 +56,7 @@ from wirespeed.catalog._nvlink import (
     without_nvlink,
 )
 from wirespeed.catalog._nvswitch import NvswitchGeneration, nvswitch, nvswitch_generations
+from wirespeed.catalog._parameter_sets import parameter_set
 from wirespeed.catalog._parameters import Parameter, Parameters, generation_of, parameters
 from wirespeed.catalog._pcie import (
     PcieGeneration,
@@ -66,7 +67,6 @@ from wirespeed.catalog._pcie import (
     pcie_payload_share,
 )
 from wirespeed.catalog._platforms import Platform, platform, platforms
-from wirespeed.catalog._parameter_sets import parameter_set
 from wirespeed.catalog._table import Row
 from wirespeed.catalog._tables import TABLES
 from wirespeed.catalog._xgmi import Xgmi, xgmi, xgmi_generations

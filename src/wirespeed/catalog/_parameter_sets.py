@@ -7,7 +7,7 @@ from functools import cache
 
 import msgspec
 
-from wirespeed.catalog._parameters import Parameter, Parameters, parameters
+from wirespeed.catalog._parameters import Parameters, parameters
 from wirespeed.errors import UnknownName
 
 _IDEAL = {"1": 1.0, "us": 0.0, "GB/s": math.inf}
