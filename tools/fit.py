@@ -60,9 +60,7 @@ def table(rows: list[Residual], sources: list[str]) -> str:
     for name in ("nvswitch", "mesh", "network"):
         for wide in ("<=64K", "<=16M", ">16M", "all"):
             mine = (platform == name) & ((size == wide) | (wide == "all"))
-            by_source = np.median(
-                [np.median(error[mine & (source == s)]) for s in set(source[mine])]
-            )
+            each = [np.median(error[mine & (source == one)]) for one in set(source[mine])]
             lines.append(
                 f"{name:9} {wide:6} {mine.sum():5} rows  median {np.median(error[mine]):6.1%}  "
                 f"p90 {np.quantile(error[mine], 0.9):6.1%}  by source {np.median(each):6.1%}"

@@ -59,6 +59,8 @@ class Costs:
     factor: dict[Protocol, Floats]
     step: dict[Protocol, Floats]
     call: dict[Protocol, float]
+    direct: float
+    """Bytes that NVLink moves for each byte where messages go straight, against a ring."""
     direct_call: float
     """[s] that a call costs besides where messages go straight and no algorithm is run."""
     message: Floats
@@ -66,6 +68,8 @@ class Costs:
     sharp_step: float
     fill: Floats
     nvls_fill: float
+    exponent: float
+    """How the price of a pipeline grows with size; 1/2 for pieces of the best size."""
     local: float
 
 
@@ -128,11 +132,13 @@ def costs_of(kind: CostClass, parameters: Parameters) -> Costs:
         factor=factor,
         step={protocol: us * US for protocol, us in step.items()},
         call={protocol: (call + extra[protocol]) * US for protocol in Protocol},
+        direct=1 / parameters.number("protocol.direct.share"),
         direct_call=parameters.number("protocol.direct.call") * US,
         message=np.array([0.0, 0.0, net("message")]) * US,
         nvls_step=own("nvls_step") * US,
         sharp_step=parameters.number("transport.sharp.step") * US,
         fill=np.array([own("fill"), pcie("fill"), net("fill")]) * US,
         nvls_fill=own("nvls_fill") * US,
+        exponent=parameters.number("pipeline.pieces.exponent"),
         local=1 / (parameters.number("gpu.copy.rate") * GB),
     )

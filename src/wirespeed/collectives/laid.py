@@ -94,12 +94,16 @@ def _moved(phase: Phase, on: Carrier) -> Iterator[tuple[Moved, Floats, Floats | 
 
 def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
     """The candidate that a laid schedule is under a protocol."""
-    seconds = laid.busy @ costs.factor[protocol]
+    direct = laid.algorithm == "Direct"
+    factor = costs.factor[protocol]
+    if direct:
+        factor = factor * np.where(np.arange(len(Term)) == Term.NVLINK, costs.direct, 1.0)
+    seconds = laid.busy @ factor
     worst = int(seconds.argmax()) if len(seconds) else -1
     waiting = laid.links + float(laid.steps @ costs.step[protocol])
     waiting += float(laid.messages @ costs.message)
     waiting += float(laid.switched @ np.array([costs.nvls_step, costs.sharp_step]))
-    direct = costs.direct_call if laid.algorithm == "Direct" else 0.0
+    call = costs.call[protocol] + (costs.direct_call if direct else 0.0)
     fill = float((laid.steps + laid.messages) @ costs.fill) + (
         costs.nvls_fill if laid.switched[0] else 0.0
     )
@@ -107,12 +111,13 @@ def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
         algorithm=laid.algorithm,
         protocol=protocol.value,
         channels=laid.channels,
-        latency=costs.call[protocol] + direct + waiting,
+        latency=call + waiting,
         per_byte=float(seconds[worst]) if worst >= 0 else 0.0,
         bottleneck=int(laid.resource[worst]) if worst >= 0 else -1,
         payload=float(laid.payload[worst]) if worst >= 0 else 0.0,
         local=laid.local * costs.local,
         fill=fill if protocol is Protocol.SIMPLE else 0.0,
+        exponent=costs.exponent,
     )
 
 

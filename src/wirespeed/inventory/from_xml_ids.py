@@ -167,9 +167,10 @@ def _epyc(family: int, model: int) -> tuple[str, str]:
     return "EPYC Rome", "epyc-rome"
 
 
-def ids_of_gpu(row: Gpu | None) -> tuple[str, str]:
-    """(vendor, device) of a part of the catalog; empty where this file lists none."""
-    return next((ids for ids, key in _GPUS.items() if row is not None and key == row.key), ("", ""))
+def ids_of_gpu(model: str) -> tuple[str, str]:
+    """(vendor, device) of a GPU; empty where this file lists none."""
+    name = _name_of(model)
+    return next((ids for ids, other in _GPUS.items() if name and other == name), ("", ""))
 
 
 def ids_of_nic(key: str) -> tuple[str, str]:
@@ -177,9 +178,18 @@ def ids_of_nic(key: str) -> tuple[str, str]:
     return next((ids for ids, name in _NICS.items() if name == key), ("", ""))
 
 
-def gcn_of(row: Gpu) -> str:
-    """What RCCL writes for a part's instruction set."""
-    return row.gfx or next((gcn for gcn, key in _BY_GCN.items() if key == row.key), "")
+def gcn_of(model: str) -> str:
+    """What RCCL writes for a GPU's instruction set; empty where it is not known."""
+    row, name = gpu_row(model), _name_of(model)
+    if row is not None and row.gfx:
+        return row.gfx
+    return next((gcn for gcn, other in _BY_GCN.items() if name and other == name), "")
+
+
+def _name_of(model: str) -> str:
+    """How this file calls a model: by the catalog's key where that has it."""
+    row = gpu_row(model)
+    return row.key if row is not None else model
 
 
 def cpu_ids(model: str) -> tuple[str, str, int, int]:

@@ -27,7 +27,9 @@ NEAR = (
     "protocol.ll128.call",
     "protocol.simple.call",
     "protocol.direct.call",
+    "protocol.direct.share",
     "gpu.copy.rate",
+    "pipeline.pieces.exponent",
     *(f"transport.pcie.{key}" for key in ("step_ll", "step_simple", "fill")),
 )
 """What rows within one NVLink domain or node decide."""

@@ -76,6 +76,8 @@ class Sample:
         costs = [costs_of(kind, parameters) for kind in self.kinds]
         kind, protocol = self.kind, self.protocol
         factor = np.array([[c.factor[p] for p in _PROTOCOLS] for c in costs])[kind, protocol]
+        straight = np.array([c.direct for c in costs])[kind]
+        factor[:, Term.NVLINK] *= np.where(self.direct > 0, straight, 1.0)
         step = np.array([[c.step[p] for p in _PROTOCOLS] for c in costs])[kind, protocol]
         call = np.array([[c.call[p] for p in _PROTOCOLS] for c in costs])[kind, protocol]
         switch = np.array([[c.nvls_step, c.sharp_step] for c in costs])[kind]
@@ -90,7 +92,8 @@ class Sample:
         simple = _PROTOCOLS[-1] is Protocol.SIMPLE and protocol == len(_PROTOCOLS) - 1
         fill = np.where(simple, ((self.steps + self.messages) * each).sum(1) + nvls_fill, 0.0)
         times: Floats = waiting + moving + self.local * local * self.size
-        times += 2 * np.sqrt(fill * moving)
+        exponent = costs[0].exponent
+        times += 2 * fill ** (1 - exponent) * moving**exponent
         return times
 
     def loss(self, parameters: Parameters) -> float:

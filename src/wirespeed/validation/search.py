@@ -17,6 +17,8 @@ from wirespeed.catalog import Parameters
 from wirespeed.collectives.costs import Medium
 from wirespeed.validation.fitting import Sample
 
+Bools = npt.NDArray[np.bool_]
+
 _PULL = 2e-4
 """What a squared logarithm of a parameter's move costs."""
 _LEAST_STRIDE = 2e-3
@@ -43,21 +45,21 @@ def search(data: Sample, start: Parameters, keys: Sequence[str], *, rounds: int 
     return changed(start, values)
 
 
-def depends_on(data: Sample, key: str) -> npt.NDArray[np.bool_]:
+def depends_on(data: Sample, key: str) -> Bools:
     """[rows] whether a row's time can depend on a parameter."""
     group, name, *_ = key.split(".")
-    across = (data.steps[:, Medium.NETWORK] > 0) | (data.messages[:, Medium.NETWORK] > 0)
-    across |= data.switched[:, 1] > 0
+    met = data.steps + data.messages
+    across: Bools = (met[:, Medium.NETWORK] > 0) | (data.switched[:, 1] > 0)
     kinds = [data.kinds[kind] for kind in data.kind]
     if group == "generation" and name != "other":
         return np.array([kind.generation == name for kind in kinds])
     if group == "transport" and name == "pcie":
-        pcie = data.steps[:, Medium.PCIE] + data.messages[:, Medium.PCIE]
-        used: npt.NDArray[np.bool_] = pcie > 0
+        used: Bools = met[:, Medium.PCIE] > 0
         return used
     if group == "transport" and name not in ("sharp", "host"):
         # InfiniBand's values stand in where a network has none of its own.
-        return across & np.array([kind.network == name or name == "infiniband" for kind in kinds])
+        own: Bools = np.array([kind.network == name or name == "infiniband" for kind in kinds])
+        return across & own
     return np.ones(len(data.rows), np.bool_)
 
 

@@ -9,13 +9,15 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from wirespeed.catalog import Gpu, nic, pcie_generations
+from wirespeed.catalog import nic, pcie_generations
 from wirespeed.errors import Infeasible, UnknownName
 from wirespeed.inventory.from_xml_ids import cpu_ids, gcn_of, gpu_row, ids_of_gpu, ids_of_nic
 from wirespeed.topology.kinds import ComponentKind, LinkKind
 from wirespeed.topology.unit import Unit
 
 _BUS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]")
+_DISPLAY_CLASS = ("MI50", "MI60", "MI100", "MI250X")
+"""AMD's older parts call themselves display controllers."""
 _NETWORK_CLASS = {"infiniband": "0x020700"}
 _SPEEDS = {1: "2.5", 2: "5.0", 3: "8.0", 4: "16.0", 5: "32.0", 6: "64.0", 7: "128.0"}
 _NO_PCIE_RATE = 0.03
@@ -168,36 +170,36 @@ class _Writer:
 
     def _gpu(self, gpu: int, link: int | None, indent: int) -> Iterator[str]:
         unit = self.unit
-        row = gpu_row(unit.models[unit.model[gpu]] if unit.model[gpu] >= 0 else "")
-        vendor, device = ids_of_gpu(row)
-        attributes = self._pci(self.bus[gpu], self._gpu_class(row), vendor, device)
+        model = unit.models[unit.model[gpu]] if unit.model[gpu] >= 0 else ""
+        row = gpu_row(model)
+        attributes = self._pci(self.bus[gpu], self._gpu_class(model), *ids_of_gpu(model))
         if link is not None:
             attributes |= self._speed(link)
         given: dict[str, object] = {"dev": unit.index[gpu]}
         if self.library == "rccl":
             units = (row.sm_count or 0) // row.devices if row else 0
-            given |= {"sm": units, "gcn": gcn_of(row) if row else ""}
+            given |= {"sm": units, "gcn": gcn_of(model)}
         else:
             given["sm"] = (row.cc if row else None) or 0
         given |= {"rank": self._rank(gpu), "gdr": int(self.gdr)}
-        ends = _element("gpu", given, self._ends(gpu, row, indent + 4), indent + 2)
+        ends = _element("gpu", given, self._ends(gpu, model, indent + 4), indent + 2)
         yield from _element("pci", attributes, ends, indent)
 
     def _rank(self, gpu: int) -> int:
         return int(np.searchsorted(self.unit.of_kind(ComponentKind.GPU), gpu))
 
-    def _gpu_class(self, row: Gpu | None) -> str:
+    def _gpu_class(self, model: str) -> str:
         if self.library != "rccl":
             return "0x030200"
-        return "0x038000" if row is not None and row.key == "mi250x" else "0x120000"
+        return "0x038000" if model in _DISPLAY_CLASS else "0x120000"
 
-    def _ends(self, gpu: int, row: Gpu | None, indent: int) -> Iterator[str]:
+    def _ends(self, gpu: int, model: str, indent: int) -> Iterator[str]:
         """The links of a GPU beside PCIe."""
         unit = self.unit
         for link in self._of(gpu, LinkKind.NVLINK, LinkKind.XGMI):
             target = int(unit.target[link])
             to_switch = unit.kind[target] == ComponentKind.NVSWITCH
-            class_ = "0x068000" if to_switch else self._gpu_class(row)
+            class_ = "0x068000" if to_switch else self._gpu_class(model)
             name = "xgmi" if unit.link_kind[link] == LinkKind.XGMI else "nvlink"
             end = {"target": self.bus[target], "count": unit.lanes[link], "tclass": class_}
             yield from _element(name, end, (), indent)
