@@ -148,9 +148,9 @@ def bytes_of(schedule: Schedule) -> dict[Edge, float]:
     """What the phases of a schedule put on each edge, as a share of the operation's bytes."""
     total: dict[Edge, float] = defaultdict(float)
     for phase in schedule.phases:
-        t = phase.transfers
-        for row in zip(t.source, t.target, t.nic_out, t.nic_in, t.share, strict=True):
-            total[tuple(map(int, row[:4]))] += float(row[4]) * phase.repeat
+        for t in (phase.transfers, *([phase.block.pairs()] if phase.block else [])):
+            for row in zip(t.source, t.target, t.nic_out, t.nic_in, t.share, strict=True):
+                total[tuple(map(int, row[:4]))] += float(row[4]) * phase.repeat
         if (s := phase.spokes) is not None:
             for rank, nic, out, into in zip(s.rank, s.nic, s.out, s.into, strict=True):
                 switch = NVSWITCH if nic < 0 else FABRIC

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from wirespeed.collectives.blocks import carry_block
 from wirespeed.collectives.candidate import Candidate
-from wirespeed.collectives.carry import Carrier
+from wirespeed.collectives.carry import Carrier, Moved
 from wirespeed.collectives.costs import Costs, Medium, Term
 from wirespeed.collectives.protocol import Protocol
-from wirespeed.collectives.schedule import Schedule
+from wirespeed.collectives.schedule import Phase, Schedule
 
 Floats = npt.NDArray[np.float64]
 Loads = dict[Term, Floats]
@@ -53,16 +55,15 @@ def lay(schedule: Schedule, on: Carrier) -> Laid:
     links, steps, switched = 0.0, np.zeros(len(Medium)), np.zeros(2)
     carried = np.zeros(len(Medium))
     for phase in schedule.phases:
-        if len(phase.transfers):
-            moved = on.carry(phase.transfers)
+        for moved, share, given in _moved(phase, on):
             _add(loads, moved.loads, phase.repeat)
-            waits = phase.waits
+            waits = given
             if waits is None:
                 # Nothing waits for anything else: one step of the slowest kind.
-                waits = np.zeros(len(phase.transfers))
+                waits = np.zeros(len(share))
                 waits[np.lexsort((moved.latency, moved.medium))[-1]] = phase.repeat
             links += float(waits @ moved.latency)
-            carried += np.bincount(moved.medium, phase.transfers.share, minlength=len(Medium))
+            carried += np.bincount(moved.medium, share, minlength=len(Medium))
             steps += np.bincount(moved.medium, waits, minlength=len(Medium))
         if phase.spokes is not None:
             _add(loads, on.carry_spokes(phase.spokes), 1)
@@ -81,6 +82,14 @@ def lay(schedule: Schedule, on: Carrier) -> Laid:
         local=schedule.local,
         messages=_spread(schedule.messages, carried),
     )
+
+
+def _moved(phase: Phase, on: Carrier) -> Iterator[tuple[Moved, Floats, Floats | None]]:
+    """What a phase's messages do, with their shares and how often data meets each."""
+    if len(phase.transfers):
+        yield on.carry(phase.transfers), phase.transfers.share, phase.waits
+    if phase.block is not None:
+        yield *carry_block(on, phase.block), None
 
 
 def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:

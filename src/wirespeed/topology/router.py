@@ -106,12 +106,16 @@ class Router:
     def inside_loads(
         self, source: npt.ArrayLike, target: npt.ArrayLike, way: Way, amount: Floats
     ) -> Floats:
-        """[resources] what these transfers put on each resource: `amount` [t] times the shares.
+        """[resources] what these transfers put on each resource: `amount` [t] times the shares."""
+        return self.pair_loads(self.pairs(source, target), way, amount)
+
+    def pair_loads(self, pairs: Pairs, way: Way, amount: Floats) -> Floats:
+        """[resources] what transfers put on each resource: `amount` [t] times the shares.
 
         The same as adding up the paths of `inside`, without making them: transfers are counted by
         unit and by pair within the unit, and each pair's route is laid once for all units.
         """
-        topology, pairs = self.topology, self.pairs(source, target)
+        topology = self.topology
         table = _table(self._rows_of(pairs, way))
         loads = np.zeros(topology.resources)
         for unit_class in np.unique(pairs.unit_class):
@@ -131,7 +135,10 @@ class Router:
 
     def inside_latency(self, source: npt.ArrayLike, target: npt.ArrayLike, way: Way) -> Floats:
         """[t] the one-way latency of the links on each path [s]."""
-        pairs = self.pairs(source, target)
+        return self.pair_latency(self.pairs(source, target), way)
+
+    def pair_latency(self, pairs: Pairs, way: Way) -> Floats:
+        """[t] the one-way latency of the links on the path of each transfer [s]."""
         latency = np.zeros(len(pairs.example))
         for row, route in enumerate(self._rows_of(pairs, way)):
             shape = self.topology.units[self.topology.unit_class[pairs.unit[pairs.example[row]]]]
