@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from wirespeed.collectives.candidate import Candidate
-from wirespeed.collectives.candidates import options_of, schedule_named
+from wirespeed.collectives.candidates import schedule_named, taken
 from wirespeed.collectives.carry import Carrier
 from wirespeed.collectives.copies import copy_paths
 from wirespeed.collectives.costs import Term, cost_class, costs_of
 from wirespeed.collectives.operation import COPIES, Collective
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.topology.address import resource_name
+from wirespeed.topology.alike import mixed
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import ComponentKind, LinkKind
 from wirespeed.topology.model import Topology
@@ -90,13 +91,12 @@ def loads_of(collective: Collective, cluster: Cluster, group: Group, size: float
 
     Raises Infeasible where GPUs have no way to each other.
     """
-    options = options_of(collective, cluster, group)
-    one = np.array([size], np.float64)
-    candidate = options.candidates[int(options.choice(one)[0])]
+    candidate = taken(collective, cluster, group, size)
     payload, wire = _per_byte(collective, cluster, group, candidate)
     with np.errstate(divide="ignore", invalid="ignore"):
         busy = np.where(wire > 0, wire * size / cluster.topology.capacity, 0.0)
-    return Loads(candidate, size, float(candidate.time(one)[0]), payload * size, busy)
+    time = float(candidate.time(np.array([size], np.float64))[0])
+    return Loads(candidate, size, time, payload * size, busy)
 
 
 def load_report(
@@ -158,8 +158,8 @@ def _rows(loads: Loads, topology: Topology) -> Iterator[LoadRow]:
         np.where(is_link, topology.link_kind[link], -1),
     ]
     amounts = [loads.payload[used], loads.busy[used], topology.capacity[used]]
-    table = np.stack([*(e.astype(np.float64) for e in ends), *map(_rounded, amounts)], axis=1)
-    _, first, count = np.unique(table, axis=0, return_index=True, return_counts=True)
+    key = mixed(*ends, *map(_rounded, amounts))
+    _, first, count = np.unique(key, return_index=True, return_counts=True)
     for k, alike in zip(first.tolist(), count.tolist(), strict=True):
         resource = int(used[k])
         yield LoadRow(

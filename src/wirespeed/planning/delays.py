@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wirespeed.collectives.candidate import Candidate
-from wirespeed.collectives.candidates import options_of, schedule_named
+from wirespeed.collectives.candidates import schedule_named, taken
 from wirespeed.collectives.carry import Carrier
 from wirespeed.collectives.costs import cost_class, costs_of
 from wirespeed.collectives.operation import COPIES, Collective
@@ -70,7 +70,7 @@ def delayed(
         start[rank] = seconds
     if collective.operation in COPIES:
         raise UsageError(f"{collective.operation} has no ranks that wait for each other")
-    candidate = _taken(collective, cluster, members, size)
+    candidate = taken(collective, cluster, members, size)
     flow = _flow(collective, cluster, members, candidate, size)
     ends = [_makespan(flow, cluster, begin) for begin in (start, np.zeros(len(members)))]
     rest = float(candidate.time(np.array([size], np.float64))[0]) - candidate.per_byte * size
@@ -86,11 +86,6 @@ class _Flow:
     bytes: Floats
     uses: Uses
     after: After
-
-
-def _taken(collective: Collective, cluster: Cluster, group: Group, size: int) -> Candidate:
-    options = options_of(collective, cluster, group)
-    return options.candidates[int(options.choice(np.array([size], np.float64))[0])]
 
 
 def _flow(
