@@ -9,11 +9,12 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from wirespeed.collectives.blocks import carry_block
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.candidates import schedule_named, taken
 from wirespeed.collectives.carry import Carrier
 from wirespeed.collectives.copies import copy_paths
-from wirespeed.collectives.costs import Term, cost_class, costs_of
+from wirespeed.collectives.costs import Term, cost_class, costs_of, factor_of
 from wirespeed.collectives.operation import COPIES, Collective
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.topology.address import resource_name
@@ -128,13 +129,16 @@ def _per_byte(
         # One overhead for the whole way: that of its slowest part.
         factor = candidate.per_byte * cluster.topology.capacity[worst] / payload[worst]
         return payload, payload * factor
-    factors = costs_of(cost_class(cluster, collective.launch), cluster.parameters).factor
-    factor = factors[Protocol(candidate.protocol)]
+    costs = costs_of(cost_class(cluster, collective.launch), cluster.parameters)
+    straight = candidate.algorithm == "Direct"
+    factor = factor_of(costs, Protocol(candidate.protocol), straight=straight)
     on = Carrier(cluster, group)
     for phase in schedule_named(candidate.algorithm, collective, cluster, group).phases:
         parts: list[tuple[dict[Term, Floats], int]] = []
         if len(phase.transfers):
             parts.append((on.carry(phase.transfers).loads, phase.repeat))
+        if phase.block is not None:
+            parts.append((carry_block(on, phase.block)[0].loads, phase.repeat))
         if phase.spokes is not None:
             parts.append((on.carry_spokes(phase.spokes), 1))
         for loads, times in parts:
