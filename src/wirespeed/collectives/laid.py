@@ -84,6 +84,25 @@ def lay(schedule: Schedule, on: Carrier) -> Laid:
     )
 
 
+def term_loads(schedule: Schedule, on: Carrier) -> Loads:
+    """By kind of traffic, [resources] bytes for each byte of the call."""
+    loads: Loads = {}
+    for phase in schedule.phases:
+        for moved, _, _ in _moved(phase, on):
+            _add(loads, moved.loads, phase.repeat)
+        if phase.spokes is not None:
+            _add(loads, on.carry_spokes(phase.spokes), 1)
+    return loads
+
+
+def overhead(algorithm: str, costs: Costs, protocol: Protocol) -> Floats:
+    """[terms] bytes on the wire, or time worth as many, for each byte of payload."""
+    factor = costs.factor[protocol]
+    if algorithm != "Direct":
+        return factor
+    return factor * np.where(np.arange(len(Term)) == Term.NVLINK, costs.direct, 1.0)
+
+
 def _moved(phase: Phase, on: Carrier) -> Iterator[tuple[Moved, Floats, Floats | None]]:
     """What a phase's messages do, with their shares and how often data meets each."""
     if len(phase.transfers):
@@ -95,9 +114,7 @@ def _moved(phase: Phase, on: Carrier) -> Iterator[tuple[Moved, Floats, Floats | 
 def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
     """The candidate that a laid schedule is under a protocol."""
     direct = laid.algorithm == "Direct"
-    factor = costs.factor[protocol]
-    if direct:
-        factor = factor * np.where(np.arange(len(Term)) == Term.NVLINK, costs.direct, 1.0)
+    factor = overhead(laid.algorithm, costs, protocol)
     seconds = laid.busy @ factor
     worst = int(seconds.argmax()) if len(seconds) else -1
     waiting = laid.links + float(laid.steps @ costs.step[protocol])

@@ -13,7 +13,8 @@ from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.candidates import schedule_named, taken
 from wirespeed.collectives.carry import Carrier
 from wirespeed.collectives.copies import copy_paths
-from wirespeed.collectives.costs import Term, cost_class, costs_of
+from wirespeed.collectives.costs import cost_class, costs_of
+from wirespeed.collectives.laid import overhead, term_loads
 from wirespeed.collectives.operation import COPIES, Collective
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.topology.address import resource_name
@@ -128,19 +129,12 @@ def _per_byte(
         # One overhead for the whole way: that of its slowest part.
         factor = candidate.per_byte * cluster.topology.capacity[worst] / payload[worst]
         return payload, payload * factor
-    factors = costs_of(cost_class(cluster, collective.launch), cluster.parameters).factor
-    factor = factors[Protocol(candidate.protocol)]
-    on = Carrier(cluster, group)
-    for phase in schedule_named(candidate.algorithm, collective, cluster, group).phases:
-        parts: list[tuple[dict[Term, Floats], int]] = []
-        if len(phase.transfers):
-            parts.append((on.carry(phase.transfers).loads, phase.repeat))
-        if phase.spokes is not None:
-            parts.append((on.carry_spokes(phase.spokes), 1))
-        for loads, times in parts:
-            for term, load in loads.items():
-                payload += load * times
-                wire += load * (times * factor[term])
+    costs = costs_of(cost_class(cluster, collective.launch), cluster.parameters)
+    factor = overhead(candidate.algorithm, costs, Protocol(candidate.protocol))
+    schedule = schedule_named(candidate.algorithm, collective, cluster, group)
+    for term, load in term_loads(schedule, Carrier(cluster, group)).items():
+        payload += load
+        wire += load * factor[term]
     return payload, wire
 
 
