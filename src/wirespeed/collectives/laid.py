@@ -11,7 +11,7 @@ import numpy.typing as npt
 from wirespeed.collectives.blocks import carry_block
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.carry import Carrier, Moved
-from wirespeed.collectives.costs import Costs, Medium, Term, factor_of
+from wirespeed.collectives.costs import Costs, Medium, Term
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.schedule import Phase, Schedule
 
@@ -84,6 +84,25 @@ def lay(schedule: Schedule, on: Carrier) -> Laid:
     )
 
 
+def term_loads(schedule: Schedule, on: Carrier) -> Loads:
+    """By kind of traffic, [resources] bytes for each byte of the call."""
+    loads: Loads = {}
+    for phase in schedule.phases:
+        for moved, _, _ in _moved(phase, on):
+            _add(loads, moved.loads, phase.repeat)
+        if phase.spokes is not None:
+            _add(loads, on.carry_spokes(phase.spokes), 1)
+    return loads
+
+
+def overhead(algorithm: str, costs: Costs, protocol: Protocol) -> Floats:
+    """[terms] bytes on the wire, or time worth as many, for each byte of payload."""
+    factor = costs.factor[protocol]
+    if algorithm != "Direct":
+        return factor
+    return factor * np.where(np.arange(len(Term)) == Term.NVLINK, costs.direct, 1.0)
+
+
 def _moved(phase: Phase, on: Carrier) -> Iterator[tuple[Moved, Floats, Floats | None]]:
     """What a phase's messages do, with their shares and how often data meets each."""
     if len(phase.transfers):
@@ -95,14 +114,16 @@ def _moved(phase: Phase, on: Carrier) -> Iterator[tuple[Moved, Floats, Floats | 
 def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
     """The candidate that a laid schedule is under a protocol."""
     direct = laid.algorithm == "Direct"
-    seconds = laid.busy @ factor_of(costs, protocol, straight=direct)
+    factor = overhead(laid.algorithm, costs, protocol)
+    seconds = laid.busy @ factor
     worst = int(seconds.argmax()) if len(seconds) else -1
     waiting = laid.links + float(laid.steps @ costs.step[protocol])
     waiting += float(laid.messages @ costs.message)
     waiting += float(laid.switched @ np.array([costs.nvls_step, costs.sharp_step]))
     call = costs.call[protocol] + (costs.direct_call if direct else 0.0)
-    fill = float((laid.steps + laid.messages) @ costs.fill)
-    fill += costs.nvls_fill if laid.switched[0] else 0.0
+    fill = float((laid.steps + laid.messages) @ costs.fill) + (
+        costs.nvls_fill if laid.switched[0] else 0.0
+    )
     return Candidate(
         algorithm=laid.algorithm,
         protocol=protocol.value,
