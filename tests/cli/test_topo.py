@@ -105,3 +105,30 @@ def test_dot_draws_every_cable_once(run):
 
 def test_strict_passes_a_machine_without_oddities(run):
     assert run("topo", "dgx-h100", "--strict").status == 0
+
+
+def test_nccl_xml_is_a_topology_file_that_reads_back(run, tmp_path):
+    file = tmp_path / "topo.xml"
+    file.write_text(run("topo", "dgx-a100", "--to", "nccl-xml").out)
+    assert file.read_text().startswith("<system")
+    found = run("topo", str(file), "--json").json
+    assert len(found["gpus"]) == 8
+    assert len(found["nics"]) == 10
+
+
+def test_toml_reads_back_as_the_same_cluster(run, tmp_path):
+    words = ("dgx-a100", "--nodes", "4", "--change", "node2/nic0=down")
+    file = tmp_path / "ours.toml"
+    file.write_text(run("topo", *words, "--to", "toml").out)
+    original, copy = run("topo", *words, "--json").json, run("topo", str(file), "--json").json
+    for field in ("nodes", "gpus", "nics", "links", "pairs", "fabric"):
+        assert copy[field] == original[field]
+
+
+def test_what_a_format_cannot_hold_is_refused(run, tmp_path):
+    broken = run("topo", "dgx-a100", "--change", "gpu0=down", "--to", "nccl-xml")
+    assert broken.status == 2
+    assert "gpu0=down has no place in a topology file" in broken.err
+    file = tmp_path / "matrix.txt"
+    file.write_text("\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n")
+    assert run("topo", str(file), "--to", "toml").status == 2

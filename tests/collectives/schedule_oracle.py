@@ -64,8 +64,6 @@ class Expansion:
     steps: dict[int, list[Message]] = field(default_factory=lambda: defaultdict(list))
     switches: list[int] = field(default_factory=list)
     """Of each switch behind the ranks: NVSWITCH or FABRIC."""
-    by_switch: bool = False
-    """Whether what ranks of a domain send each other is counted to and from its NVSwitches."""
 
     def chunk(self, share: float, *, home: int = -1, origin: int = -1) -> int:
         self.share.append(share)
@@ -79,11 +77,7 @@ class Expansion:
         for message in self.messages():
             a, b, out, enter = message.edge
             a, b = (x if x < ranks else self.switches[x - ranks] for x in (a, b))
-            edges = [(a, b, out, enter)]
-            if self.by_switch and min(a, b) >= 0 and out < 0:
-                edges = [(a, NVSWITCH, -1, -1), (NVSWITCH, b, -1, -1)]
-            for edge in edges:
-                total[edge] += self.share[message.chunk]
+            total[a, b, out, enter] += self.share[message.chunk]
         return dict(total)
 
     def messages(self) -> Iterator[Message]:
@@ -154,9 +148,9 @@ def bytes_of(schedule: Schedule) -> dict[Edge, float]:
     """What the phases of a schedule put on each edge, as a share of the operation's bytes."""
     total: dict[Edge, float] = defaultdict(float)
     for phase in schedule.phases:
-        t = phase.transfers
-        for row in zip(t.source, t.target, t.nic_out, t.nic_in, t.share, strict=True):
-            total[tuple(map(int, row[:4]))] += float(row[4]) * phase.repeat
+        for t in (phase.transfers, *([phase.block.pairs()] if phase.block else [])):
+            for row in zip(t.source, t.target, t.nic_out, t.nic_in, t.share, strict=True):
+                total[tuple(map(int, row[:4]))] += float(row[4]) * phase.repeat
         if (s := phase.spokes) is not None:
             for rank, nic, out, into in zip(s.rank, s.nic, s.out, s.into, strict=True):
                 switch = NVSWITCH if nic < 0 else FABRIC
@@ -322,7 +316,6 @@ def in_switches_and_trees(layout: Layout) -> Played:
 def in_fabric(layout: Layout) -> Played:
     """CollNetDirect: ranks of a domain add up at the head of each chunk, heads in the fabric."""
     case = _Heads(Operation.ALL_REDUCE, layout)
-    case.what.by_switch = True
     for c in range(case.chunks):
         case.collect(c)
         case.by_fabric(c)

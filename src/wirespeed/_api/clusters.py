@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wirespeed._api.sources import Source, resolved
+from wirespeed.catalog import parameter_set
 from wirespeed.errors import InputError, UsageError
 from wirespeed.inventory import Resolved
 from wirespeed.topology.assemble import FabricDesign
@@ -26,24 +27,27 @@ def cluster(
     env: Mapping[str, str] | None = None,
     changes: Iterable[str | Change] = (),
     gpu: str | None = None,
+    parameters: str = "fitted",
 ) -> Cluster:
     """A cluster to forecast on.
 
     `source` is a preset's name, a file or a directory; without `nodes` or `racks` it is one node,
     one rack of a rack preset, or what the file says. More than one is joined by `fabric`, a name or
     a TOML file, or by the platform's default. `env` holds the library's environment (NCCL_…),
-    `changes` edits such as `node0/nic3=down`. Raises WirespeedError with what to do about it.
+    `changes` edits such as `node0/nic3=down`; `parameters` are `fitted`, or `ideal`: wires without
+    overhead and steps without delay. Raises WirespeedError with what to do about it.
     """
     found = resolved(source, gpu=gpu)
     edits = [*found.changes, *(parse_change(c) if isinstance(c, str) else c for c in changes)]
     count = _count(found, nodes, racks, edits)
-    return build_cluster(
+    made = build_cluster(
         found.machine,
         nodes=count,
         fabric=_fabric(found, count, fabric),
         software=_software(found, library, env or {}),
         changes=edits,
     )
+    return replace(made, parameters=parameter_set(parameters))
 
 
 def _count(found: Resolved, nodes: int | None, racks: int | None, edits: Iterable[Change]) -> int:

@@ -8,7 +8,6 @@ from typing import Any
 from wirespeed._api.clusters import cluster
 from wirespeed._api.inputs import inputs_of, with_inputs
 from wirespeed._api.sources import Source
-from wirespeed.catalog import parameters
 from wirespeed.topology.change import Change
 from wirespeed.topology.cluster import Cluster
 from wirespeed.topology.describe import describe
@@ -35,5 +34,5 @@ def topo(
     on = source
     if not isinstance(on, Cluster):
         on = cluster(on, **given, changes=edits)
-    report = describe(on, ParameterSet(parameters().digest), full=full)
+    report = describe(on, ParameterSet(on.parameters.digest), full=full)
     return with_inputs(report, inputs_of(source=source, **given, changes=edits, full=full))

@@ -56,6 +56,7 @@ from wirespeed.catalog._nvlink import (
     without_nvlink,
 )
 from wirespeed.catalog._nvswitch import NvswitchGeneration, nvswitch, nvswitch_generations
+from wirespeed.catalog._parameter_sets import parameter_set
 from wirespeed.catalog._parameters import Parameter, Parameters, generation_of, parameters
 from wirespeed.catalog._pcie import (
     PcieGeneration,
@@ -135,6 +136,7 @@ __all__ = [
     "nvlink_of",
     "nvswitch",
     "nvswitch_generations",
+    "parameter_set",
     "parameters",
     "pcie",
     "pcie_generations",

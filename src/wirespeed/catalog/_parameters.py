@@ -30,6 +30,12 @@ class Parameters(msgspec.Struct, frozen=True):
     digest: str
     """Hash of keys and values: which parameters made a number."""
 
+    @staticmethod
+    def hashed(table: Mapping[str, Parameter]) -> str:
+        """What tells one set of values from another."""
+        listed = "\n".join(f"{key}={table[key].value}" for key in sorted(table))
+        return hashlib.sha256(listed.encode()).hexdigest()[:12]
+
     def number(self, key: str) -> float:
         """The value of a key that holds one number."""
         value = self._of(key).value
@@ -63,8 +69,7 @@ def parameters() -> Parameters:
         for name, entries in names.items()
         for key, parameter in entries.items()
     }
-    listed = "\n".join(f"{key}={table[key].value}" for key in sorted(table))
-    return Parameters(table, hashlib.sha256(listed.encode()).hexdigest()[:12])
+    return Parameters(table, Parameters.hashed(table))
 
 
 def generation_of(architecture: str, cc: int | None) -> str:

@@ -63,6 +63,8 @@ class LibraryOptions:
     """Force a protocol: LL, LL128 or Simple."""
     ranks: Annotated[str | None, Parameter(name="--ranks", group=LIBRARY)] = None
     """Which GPUs take part: 0-3, 0,2,4,6, node*/gpu0 or per-node=4."""
+    parameters: Annotated[str, Parameter(name="--parameters", group=LIBRARY)] = "fitted"
+    """fitted, or ideal: wires without overhead, steps without delay."""
 
 
 THIS_MACHINE, USUAL_LIBRARY = MachineOptions(), LibraryOptions()
@@ -90,6 +92,7 @@ def clusters(
             library=settings.library,
             env=environment(settings.env),
             changes=machine.change,
+            parameters=settings.parameters,
         )
         for nodes in counts
     ]

@@ -22,7 +22,7 @@ def topo(
     list: Annotated[bool, Parameter(group=OUTPUT)] = False,
     full: Annotated[bool, Parameter(group=OUTPUT)] = False,
     strict: Annotated[bool, Parameter(group=OUTPUT)] = False,
-    to: Annotated[Literal["dot"] | None, Parameter(group=OUTPUT)] = None,
+    to: Annotated[Literal["dot", "nccl-xml", "toml"] | None, Parameter(group=OUTPUT)] = None,
     json: Json = False,
 ) -> int:
     """What is this machine: components, paths between GPUs, NIC affinity, oddities.
@@ -40,7 +40,7 @@ def topo(
     strict
         Exit status 1 where something is odd.
     to
-        Another format: dot, for Graphviz.
+        Another format: Graphviz, NCCL's topology file, or a cluster TOML to edit.
     json
         JSON in place of tables.
     """
@@ -50,13 +50,14 @@ def topo(
     if list and not source:
         listing.show_names()
         return 0
+    if to is not None:
+        from wirespeed.cli.export import FORMATS
+
+        print(FORMATS[to](source, machine).rstrip("\n"))
+        return 0
     report = _report(source, machine, full or list)
     if list:
         listing.show_components(report)
-    elif to == "dot":
-        from wirespeed.views.export.dot import dot
-
-        print(dot(report))
     else:
         show(report, json=json)
     return ODD if strict and report.oddities else 0

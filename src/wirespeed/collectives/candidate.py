@@ -14,11 +14,12 @@ Floats = npt.NDArray[np.float64]
 class Candidate:
     """One algorithm under one protocol.
 
-        time = latency + S per_byte + S local + 2 sqrt(fill S per_byte)
+        time = latency + S per_byte + S local + 2 fill^(1-e) (S per_byte)^e
 
     The last term is a pipeline's price: data cut into k pieces pays k times the overhead of a piece
     and the filling of the pipeline with one piece. With the best k that is twice the root of their
-    product; the library's chunk sizes come close to it over the whole range.
+    product (e = 1/2). Pieces have a largest size, beyond which filling grows no more, so that over
+    the whole range e is a little less.
 
     Attributes:
         channels: the most that it runs on.
@@ -39,9 +40,12 @@ class Candidate:
     payload: float
     local: float = 0.0
     fill: float = 0.0
+    exponent: float = 0.5
 
     def time(self, sizes: Floats) -> Floats:
         """[s] for sizes [B]."""
         wire = sizes * self.per_byte
-        times: Floats = self.latency + wire + sizes * self.local + 2 * np.sqrt(self.fill * wire)
+        times: Floats = self.latency + wire + sizes * self.local
+        if self.fill:
+            times += 2 * self.fill ** (1 - self.exponent) * wire**self.exponent
         return times

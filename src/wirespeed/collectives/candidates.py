@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.catalog import parameters
 from wirespeed.collectives.algorithms.direct import alltoall_schedule, sendrecv_schedule
 from wirespeed.collectives.algorithms.nvls import (
     collnet_schedule,
@@ -77,7 +76,7 @@ def options_of(collective: Collective, cluster: Cluster, group: Group) -> Option
     operation = collective.operation
     if operation in COPIES:
         return Options((copy_candidate(collective, cluster, group),))
-    costs = costs_of(cost_class(cluster, collective.launch), parameters())
+    costs = costs_of(cost_class(cluster, collective.launch), cluster.parameters)
     on = Carrier(cluster, group)
     if operation not in CHOSEN:
         direct = lay(_direct(operation, len(group)), on)
@@ -94,6 +93,31 @@ def options_of(collective: Collective, cluster: Cluster, group: Group) -> Option
             bases.append(laid[option.algorithm])
             planned.append(k)
     return Options(tuple(found), tuple(bases), plan, tuple(planned))
+
+
+def time_of(collective: Collective, cluster: Cluster, group: Group, size: float) -> float:
+    """The time [s] of one size [B], for which only what the library takes is laid out."""
+    sizes = np.array([size], np.float64)
+    if collective.operation in CHOSEN:
+        plan = make_plan(collective, cluster, group)
+        taken = plan.options[int(plan.choice(sizes)[0])]
+        laid = laid_schedules(collective, Carrier(cluster, group), {taken.algorithm})
+        if laid:
+            costs = costs_of(cost_class(cluster, collective.launch), cluster.parameters)
+            return float(price(laid[taken.algorithm], costs, taken.protocol).time(sizes)[0])
+    options = options_of(collective, cluster, group)
+    return float(options.candidates[int(options.choice(sizes)[0])].time(sizes)[0])
+
+
+def schedule_named(
+    algorithm: str, collective: Collective, cluster: Cluster, group: Group
+) -> Schedule:
+    """The schedule that a candidate of this algorithm stands for; copies have none."""
+    if collective.operation not in CHOSEN:
+        return _direct(collective.operation, len(group))
+    schedule = _schedule(Algorithm(algorithm), collective, layout_of(cluster, group))
+    assert schedule is not None
+    return schedule
 
 
 def laid_schedules(

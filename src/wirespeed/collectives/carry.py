@@ -86,9 +86,10 @@ class Carrier:
         for leg in Leg:
             rows = near[legs[pairs.row] == leg]
             if len(rows):
-                self._add(moved, source[rows], target[rows], share[rows], leg, _TERM[leg])
                 moved.medium[rows] = _MEDIUM[leg]
-                moved.latency[rows] += router.inside_latency(source[rows], target[rows], _WAY[leg])
+                moved.latency[rows] += self.put(
+                    moved, source[rows], target[rows], share[rows], leg, _TERM[leg]
+                )
 
     def _across(
         self,
@@ -103,16 +104,9 @@ class Carrier:
         if wiring is None:
             raise unconnected(cluster, int(source[far[0]]))
         routed = self._routed(transfers, far, source)
-        leg = nic_leg(cluster)
         moved.medium[far] = Medium.NETWORK
-        handed = np.flatnonzero(routed.via != source[far])
-        if len(handed):
-            a, b = source[far][handed], routed.via[handed]
-            self._add(moved, a, b, share[handed], Leg.NVLINK, Term.NVLINK)
-            moved.latency[far[handed]] += cluster.router.inside_latency(a, b, Way.DIRECT)
-        for a, b in ((routed.via, routed.nic_out), (routed.nic_in, target[far])):
-            self._add(moved, a, b, share, leg, Term.HOST if leg is Leg.HOST else Term.NIC)
-            moved.latency[far] += cluster.router.inside_latency(a, b, _WAY[leg])
+        moved.latency[far] += self.leave(moved, source[far], routed, share)
+        moved.latency[far] += self.to_nic(moved, routed.nic_in, target[far], share)
         paths = wiring.paths(
             routed.nic_out.astype(np.int32),
             routed.nic_in.astype(np.int32),
@@ -126,23 +120,52 @@ class Carrier:
         wires = paths.share * cluster.topology.latency[paths.resource]
         moved.latency[far] += np.bincount(owner, wires, minlength=len(far))
 
+    def leave(self, moved: Moved, source: Ids, routed: Routed, share: Floats) -> Floats:
+        """Put what leaves nodes on resources up to its NICs; [t] latency of the links there [s]."""
+        latency = np.zeros(len(source))
+        handed = np.flatnonzero(routed.via != source)
+        if len(handed):
+            ends = source[handed], routed.via[handed]
+            latency[handed] = self.put(moved, *ends, share[handed], Leg.NVLINK, Term.NVLINK)
+        return latency + self.to_nic(moved, routed.via, routed.nic_out, share)
+
+    def to_nic(self, moved: Moved, source: Ids, target: Ids, share: Floats) -> Floats:
+        """Put transfers between GPUs and NICs on resources; [t] latency of their links [s]."""
+        leg = nic_leg(self.cluster)
+        term = Term.HOST if leg is Leg.HOST else Term.NIC
+        return self.put(moved, source, target, share, leg, term)
+
     def _routed(self, transfers: Transfers, far: Ids, source: Ids) -> Routed:
-        """The NICs that the schedule names, and where it names none, those of `Doors`."""
+        """The NICs that the schedule names, and where it names none, those of `Doors`.
+
+        So too where two NICs are on rails apart, as when a ring over an odd number of nodes closes:
+        what arrives by a NIC has left by that rail.
+        """
         nic_out, nic_in = transfers.nic_out[far].copy(), transfers.nic_in[far].copy()
         via = source[far].copy()
-        free = np.flatnonzero((nic_out < 0) | (nic_in < 0))
+        named = (nic_out >= 0) & (nic_in >= 0)
+        wiring = self.cluster.topology.wiring
+        if wiring is not None:
+            out, into = nic_out[named].astype(np.int32), nic_in[named].astype(np.int32)
+            named[named] = wiring.reachable(out, into)
+        free = np.flatnonzero(~named)
         if len(free):
             ends = transfers.source[far[free]], transfers.target[far[free]]
-            chosen = doors_of(self.cluster, self.group).choose(self.cluster, self.group, *ends)
+            doors = doors_of(self.cluster, self.group)
+            chosen = doors.choose(self.cluster, self.group, *ends, nic_in[free])
             via[free], nic_out[free], nic_in[free] = chosen.via, chosen.nic_out, chosen.nic_in
         return Routed(via, nic_out, nic_in)
 
-    def _add(
+    def put(
         self, moved: Moved, source: Ids, target: Ids, share: Floats, leg: Leg, term: Term
-    ) -> None:
-        """Put transfers inside units on resources; `term` is what they are on PCIe."""
-        topology = self.cluster.topology
-        load = self.cluster.router.inside_loads(source, target, _WAY[leg], share)
+    ) -> Floats:
+        """Put transfers inside units on resources; [t] latency of their links [s].
+
+        `term` is what they are on PCIe.
+        """
+        topology, router = self.cluster.topology, self.cluster.router
+        pairs = router.pairs(source, target)
+        load = router.pair_loads(pairs, _WAY[leg], share)
         kind = topology.link_kind
         parts = {
             term: kind == LinkKind.PCIE,
@@ -157,3 +180,4 @@ class Carrier:
                 rest[: topology.links][mine] = 0.0
         if rest.any():
             moved.add(Term.OTHER, rest)
+        return router.pair_latency(pairs, _WAY[leg])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wirespeed.catalog import generation_of, gpu, parameters
+from wirespeed.catalog import generation_of, gpu
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.collectives.peers import Leg, copy_leg
@@ -21,6 +21,17 @@ def copy_candidate(collective: Collective, cluster: Cluster, group: Group) -> Ca
     Both directions of a bidirectional copy run at once; staged through the host they share what
     the host can stage.
     """
+    leg, paths = copy_paths(collective, cluster, group)
+    per_byte, worst, payload = _slowest(cluster, paths, leg, collective.operation)
+    if leg is Leg.HOST and len(paths) > 1:
+        staged = cluster.parameters.number("transport.host.copy_pair") * GB
+        per_byte = max(per_byte, len(paths) / staged)
+    latency = cluster.parameters.number("call.copy.us") * US
+    return Candidate("Copy", "", 1, latency, per_byte, worst, payload)
+
+
+def copy_paths(collective: Collective, cluster: Cluster, group: Group) -> tuple[Leg, Paths]:
+    """How a copy goes, and its path for each direction."""
     first = int(group.gpus[0])
     if collective.operation is Operation.P2P_COPY:
         second = int(group.gpus[1])
@@ -36,20 +47,14 @@ def copy_candidate(collective: Collective, cluster: Cluster, group: Group) -> Ca
     if not collective.bidirectional:
         ways = ways[:1]
     source, target = zip(*ways, strict=True)
-    paths = cluster.router.inside(source, target, way)
-    per_byte, worst, payload = _slowest(cluster, paths, leg, collective.operation)
-    if leg is Leg.HOST and len(ways) > 1:
-        staged = parameters().number("transport.host.copy_pair") * GB
-        per_byte = max(per_byte, len(ways) / staged)
-    latency = parameters().number("call.copy.us") * US
-    return Candidate("Copy", "", 1, latency, per_byte, worst, payload)
+    return leg, cluster.router.inside(source, target, way)
 
 
 def _slowest(
     cluster: Cluster, paths: Paths, leg: Leg, operation: Operation
 ) -> tuple[float, int, float]:
     """Seconds a byte on the most loaded resource, which one, and its payload for each byte."""
-    topology, number = cluster.topology, parameters().number
+    topology, number = cluster.topology, cluster.parameters.number
     is_link = paths.resource < topology.links
     kind = np.where(is_link, topology.link_kind[np.where(is_link, paths.resource, 0)], -1)
     if leg is Leg.HOST:
@@ -73,4 +78,4 @@ def _slowest(
 def _nvlink_share(cluster: Cluster) -> float:
     row = gpu(cluster.machine.gpu)
     own = f"generation.{generation_of(row.architecture, row.cc)}.nvlink_copy_share"
-    return parameters().get(own, "generation.other.nvlink_copy_share")
+    return cluster.parameters.get(own, "generation.other.nvlink_copy_share")

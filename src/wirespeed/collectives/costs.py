@@ -47,25 +47,29 @@ class Costs:
     """Overheads and latencies of one cluster.
 
     Attributes:
-        factor: [terms] wire bytes for each byte of payload.
+        factor: by protocol, [terms] wire bytes for each byte of payload.
         step: by protocol, [media] s that a step waits besides bytes and links.
         call: by protocol, s that a call costs besides its steps.
-        wire: by protocol, bytes moved for each byte that Simple moves.
+        message: [media] s for each message beside the steps that data waits for.
         nvls_step, sharp_step: [s] through NVSwitches or switches of the fabric.
         fill: [media] s of overhead in the pipeline for each step; `nvls_fill` through NVSwitches.
         local: [s/B] that a GPU needs to move data within its memory by its copying threads.
     """
 
-    factor: Floats
+    factor: dict[Protocol, Floats]
     step: dict[Protocol, Floats]
     call: dict[Protocol, float]
+    direct: float
+    """Bytes that NVLink moves for each byte where messages go straight, against a ring."""
     direct_call: float
     """[s] that a call costs besides where messages go straight and no algorithm is run."""
-    wire: dict[Protocol, float]
+    message: Floats
     nvls_step: float
     sharp_step: float
     fill: Floats
     nvls_fill: float
+    exponent: float
+    """How the price of a pipeline grows with size; 1/2 for pieces of the best size."""
     local: float
 
 
@@ -114,23 +118,27 @@ def costs_of(kind: CostClass, parameters: Parameters) -> Costs:
     share[Term.HOST] = parameters.number("transport.host.share")
     share[Term.NETWORK] = net("share")
     call = own("call") + parameters.get(f"launch.{kind.launch}.call", "launch.process.call")
-    step, extra, wire = {}, {}, {}
+    step, extra, factor = {}, {}, {}
     for protocol in Protocol:
         word = protocol.value.lower()
         # Between GPUs LL128 and Simple wait alike: both hand over whole lines, not words.
         inner = own("step_ll" if protocol is Protocol.LL else "step_simple")
         step[protocol] = np.array([inner, pcie(f"step_{word}"), net(f"step_{word}")])
         extra[protocol] = parameters.number(f"protocol.{word}.call")
-        wire[protocol] = 1 / parameters.number(f"protocol.{word}.share")
+        factor[protocol] = 1 / (share * parameters.number(f"protocol.{word}.share"))
+        across = share[Term.NETWORK] * parameters.number(f"protocol.{word}.network_share")
+        factor[protocol][Term.NETWORK] = 1 / across
     return Costs(
-        factor=1 / share,
+        factor=factor,
         step={protocol: us * US for protocol, us in step.items()},
         call={protocol: (call + extra[protocol]) * US for protocol in Protocol},
+        direct=1 / parameters.number("protocol.direct.share"),
         direct_call=parameters.number("protocol.direct.call") * US,
-        wire=wire,
+        message=np.array([0.0, 0.0, net("message")]) * US,
         nvls_step=own("nvls_step") * US,
         sharp_step=parameters.number("transport.sharp.step") * US,
         fill=np.array([own("fill"), pcie("fill"), net("fill")]) * US,
         nvls_fill=own("nvls_fill") * US,
+        exponent=parameters.number("pipeline.pieces.exponent"),
         local=1 / (parameters.number("gpu.copy.rate") * GB),
     )

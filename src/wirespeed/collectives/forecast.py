@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.catalog import gpu, parameters
+from wirespeed.catalog import gpu
 from wirespeed.collectives.bounds import Bounds, bounds_of
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.candidates import options_of
@@ -70,15 +70,15 @@ def forecast(
             why="a link that it needs is down and nothing stands in for it",
             remedy="leave out the GPUs behind that link with --ranks",
         )
-    bounds = bounds_of(collective.operation, cluster, members)
+    bounds = bounds_of(collective.operation, cluster, members, collective.root)
     rows = [_row(collective, cluster, members, line, bounds, k) for k in range(len(line.sizes))]
     return CollectiveForecast(
-        parameters=ParameterSet(parameters().digest),
+        parameters=ParameterSet(cluster.parameters.digest),
         warnings=cluster.warnings,
         machine=cluster.machine.name,
         gpu=gpu(cluster.machine.gpu).name,
         library=str(cluster.software),
-        clusters=(cluster_row(cluster, members),),
+        clusters=(cluster_row(cluster, members, bounds),),
         rows=tuple(rows),
         bottlenecks=bottleneck_rows(cluster, line.options, line.choice),
         options=option_rows(rows, line.options, line.planned, line.choice) if explain else (),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from wirespeed.collectives.blocks import carry_block
 from wirespeed.collectives.candidate import Candidate
-from wirespeed.collectives.carry import Carrier
+from wirespeed.collectives.carry import Carrier, Moved
 from wirespeed.collectives.costs import Costs, Medium, Term
 from wirespeed.collectives.protocol import Protocol
-from wirespeed.collectives.schedule import Schedule
+from wirespeed.collectives.schedule import Phase, Schedule
 
 Floats = npt.NDArray[np.float64]
 Loads = dict[Term, Floats]
@@ -44,7 +46,7 @@ class Laid:
     switched: Floats
     local: float
     messages: Floats
-    """[media] messages beside the steps, which fill pipelines but wait for nothing."""
+    """[media] messages beside the steps that data waits for."""
 
 
 def lay(schedule: Schedule, on: Carrier) -> Laid:
@@ -53,16 +55,15 @@ def lay(schedule: Schedule, on: Carrier) -> Laid:
     links, steps, switched = 0.0, np.zeros(len(Medium)), np.zeros(2)
     carried = np.zeros(len(Medium))
     for phase in schedule.phases:
-        if len(phase.transfers):
-            moved = on.carry(phase.transfers)
+        for moved, share, given in _moved(phase, on):
             _add(loads, moved.loads, phase.repeat)
-            waits = phase.waits
+            waits = given
             if waits is None:
                 # Nothing waits for anything else: one step of the slowest kind.
-                waits = np.zeros(len(phase.transfers))
+                waits = np.zeros(len(share))
                 waits[np.lexsort((moved.latency, moved.medium))[-1]] = phase.repeat
             links += float(waits @ moved.latency)
-            carried += np.bincount(moved.medium, phase.transfers.share, minlength=len(Medium))
+            carried += np.bincount(moved.medium, share, minlength=len(Medium))
             steps += np.bincount(moved.medium, waits, minlength=len(Medium))
         if phase.spokes is not None:
             _add(loads, on.carry_spokes(phase.spokes), 1)
@@ -83,13 +84,26 @@ def lay(schedule: Schedule, on: Carrier) -> Laid:
     )
 
 
+def _moved(phase: Phase, on: Carrier) -> Iterator[tuple[Moved, Floats, Floats | None]]:
+    """What a phase's messages do, with their shares and how often data meets each."""
+    if len(phase.transfers):
+        yield on.carry(phase.transfers), phase.transfers.share, phase.waits
+    if phase.block is not None:
+        yield *carry_block(on, phase.block), None
+
+
 def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
     """The candidate that a laid schedule is under a protocol."""
-    seconds = laid.busy @ costs.factor
+    direct = laid.algorithm == "Direct"
+    factor = costs.factor[protocol]
+    if direct:
+        factor = factor * np.where(np.arange(len(Term)) == Term.NVLINK, costs.direct, 1.0)
+    seconds = laid.busy @ factor
     worst = int(seconds.argmax()) if len(seconds) else -1
     waiting = laid.links + float(laid.steps @ costs.step[protocol])
+    waiting += float(laid.messages @ costs.message)
     waiting += float(laid.switched @ np.array([costs.nvls_step, costs.sharp_step]))
-    direct = costs.direct_call if laid.algorithm == "Direct" else 0.0
+    call = costs.call[protocol] + (costs.direct_call if direct else 0.0)
     fill = float((laid.steps + laid.messages) @ costs.fill) + (
         costs.nvls_fill if laid.switched[0] else 0.0
     )
@@ -97,12 +111,13 @@ def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
         algorithm=laid.algorithm,
         protocol=protocol.value,
         channels=laid.channels,
-        latency=costs.call[protocol] + direct + waiting,
-        per_byte=float(seconds[worst]) * costs.wire[protocol] if worst >= 0 else 0.0,
+        latency=call + waiting,
+        per_byte=float(seconds[worst]) if worst >= 0 else 0.0,
         bottleneck=int(laid.resource[worst]) if worst >= 0 else -1,
         payload=float(laid.payload[worst]) if worst >= 0 else 0.0,
         local=laid.local * costs.local,
         fill=fill if protocol is Protocol.SIMPLE else 0.0,
+        exponent=costs.exponent,
     )
 
 

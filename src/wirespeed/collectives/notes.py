@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from wirespeed.collectives.bounds import Bounds
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.peers import domain_of
 from wirespeed.collectives.result import ClusterRow, ForecastRow, Option, ResourceRow
@@ -16,8 +17,8 @@ from wirespeed.topology.kinds import ComponentKind, LinkKind
 from wirespeed.units import GB, US
 
 
-def cluster_row(cluster: Cluster, group: Group) -> ClusterRow:
-    """The cluster that a group runs on."""
+def cluster_row(cluster: Cluster, group: Group, bounds: Bounds) -> ClusterRow:
+    """The cluster that a group runs on, and what limits the operation there."""
     wiring = cluster.topology.wiring
     return ClusterRow(
         nodes=len(np.unique(cluster.topology.node[group.gpus])),
@@ -25,6 +26,8 @@ def cluster_row(cluster: Cluster, group: Group) -> ClusterRow:
         nvlink_domains=len(np.unique(domain_of(cluster, group.gpus))),
         fabric=wiring.name if wiring else "",
         fabric_description=wiring.description if wiring else "",
+        bound_cut=bounds.cut,
+        bound_p2p_cut=bounds.p2p_cut,
     )
 
 

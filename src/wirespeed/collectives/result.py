@@ -62,6 +62,10 @@ class ClusterRow(msgspec.Struct, frozen=True):
     """Groups of GPUs that reach each other without the network; 1: nothing leaves NVLink."""
     fabric: str
     fabric_description: str
+    bound_cut: str = ""
+    """What limits every schedule: who stands against whom; `bound_us` comes from it."""
+    bound_p2p_cut: str = ""
+    """The same for messages between GPUs alone."""
 
 
 class ResourceRow(msgspec.Struct, frozen=True):

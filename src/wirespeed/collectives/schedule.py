@@ -51,6 +51,23 @@ class Spokes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """Each of `ranks` ranks sends a message to every other one: counted, never written down.
+
+    `share` is a message as a share of the collective's bytes.
+    """
+
+    ranks: int
+    share: float
+
+    def pairs(self) -> Transfers:
+        """Its messages one by one: for small cases."""
+        source, target = np.divmod(np.arange(self.ranks**2), self.ranks)
+        kept = source != target
+        return transfers(source[kept], target[kept], self.share)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Phase:
     """Transfers that are sent `repeat` times, one after the other.
 
@@ -61,6 +78,7 @@ class Phase:
             latencies, so weighted, add up. None: the transfers do not wait for each other, and the
             slowest counts `repeat` times.
         reduce: whether what arrives is added up.
+        block: messages that are sent at the same time and wait for nothing.
     """
 
     transfers: Transfers
@@ -69,6 +87,7 @@ class Phase:
     reduce: bool = False
     spokes: Spokes | None = None
     spoke_waits: tuple[float, float] = (0.0, 0.0)
+    block: Block | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

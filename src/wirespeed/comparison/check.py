@@ -8,7 +8,6 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from wirespeed.catalog import parameters
 from wirespeed.collectives.forecast import forecast
 from wirespeed.collectives.operation import Collective
 from wirespeed.collectives.result import ForecastRow
@@ -94,7 +93,7 @@ def check(
     notices = tuple(remarks)
     verdict, sentence = judge(rows, [notice.code for notice in notices])
     return CheckReport(
-        parameters=ParameterSet(parameters().digest),
+        parameters=ParameterSet(cluster.parameters.digest),
         warnings=(*notices, *cluster.warnings),
         verdict=verdict,
         sentence=sentence,

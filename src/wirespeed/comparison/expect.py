@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from wirespeed.catalog import parameters
 from wirespeed.collectives.forecast import forecast
 from wirespeed.collectives.operation import COPIES, Collective, Operation
 from wirespeed.collectives.result import ForecastRow
@@ -58,7 +57,7 @@ def expect(clusters: Sequence[Cluster]) -> ExpectReport:
                 if len(group) > 1 or copy is not Operation.P2P_COPY:
                     rows += _rows(copy, cluster, group, (COPY_SIZE,))
     return ExpectReport(
-        parameters=ParameterSet(parameters().digest),
+        parameters=ParameterSet(first.parameters.digest),
         warnings=tuple(dict.fromkeys(note for cluster in clusters for note in cluster.warnings)),
         machine=first.machine.name,
         gpu=first.machine.gpu,

@@ -19,7 +19,8 @@ from wirespeed.inventory.from_xml_build import HostBuilder
 from wirespeed.inventory.from_xml_facts import HostFacts, Link, Notes, whole
 from wirespeed.inventory.from_xml_ids import cpu_names, gpu_by_id, gpu_row, gpus_by_architecture
 from wirespeed.inventory.from_xml_links import GpuJoiner
-from wirespeed.topology.software import Notice
+from wirespeed.topology.machine import Basis, Machine
+from wirespeed.topology.software import Abilities, Notice
 from wirespeed.topology.unit import Unit, UnitBuilder
 
 _PREFIX = re.compile(r"(?:node(\d+)/)?(.*)", re.DOTALL)
@@ -59,6 +60,21 @@ class XmlMachine:
     complete: bool
     notices: tuple[Notice, ...]
     oddities: tuple[Notice, ...]
+
+    def as_machine(self, name: str) -> Machine:
+        """The machine as it stands, nothing completed from presets; its GPU may be unknown ("")."""
+        return Machine(
+            name=name,
+            unit=self.unit,
+            gpu=self.gpu,
+            library=self.library,
+            network="socket" if self.socket else self.network,
+            cpu_vendor=self.cpu_vendor,
+            basis=Basis("read" if self.gpu_read else "preset", "", self.gpu_alternatives),
+            abilities=Abilities(gdr=self.gdr is not False, socket=self.socket),
+            warnings=self.notices,
+            oddities=self.oddities,
+        )
 
 
 def machines_of_xml(evidence: Evidence) -> tuple[XmlMachine, ...]:

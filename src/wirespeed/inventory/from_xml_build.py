@@ -215,7 +215,7 @@ class HostBuilder:
         ports = self._ports[bus]
         pci = self.host.pcis[bus]
         key = nic_by_id(str(pci.get("vendor", "")), str(pci.get("device", "")))
-        slot, lanes = self._width(bus, nic(key).pcie_generation if key else None)
+        slot, lanes = self._width(bus, None, otherwise=nic(key).pcie_generation if key else None)
         rates = [self._rates[port] for port in ports]
         narrow = sum(rates) > slot
         for port, rate in zip(ports, rates, strict=True):
@@ -250,12 +250,17 @@ class HostBuilder:
             self.notices.add("device-unknown", text, bus)
         return any([self._leads_to_device(child) for child in children])
 
-    def _width(self, bus: str, best: int | None) -> tuple[float, int]:
-        """Wire rate [B/s] and lanes of the link of a device that can do generation `best`."""
+    def _width(
+        self, bus: str, best: int | None, *, otherwise: int | None = None
+    ) -> tuple[float, int]:
+        """Wire rate [B/s] and lanes of the link of a device that can do generation `best`.
+
+        `otherwise` is the generation where the file states none.
+        """
         pci = self.host.pcis.get(bus, {})
         lanes, rate = whole(pci.get("lanes")) or 16, pci.get("link_GTps")
         if not isinstance(rate, int | float):
-            generation = best or _DEFAULT_GENERATION
+            generation = best or otherwise or _DEFAULT_GENERATION
             text = f"the file states no PCIe speed of {{}}; Gen{generation} is assumed"
             self.notices.add("link-assumed", text, bus)
             return pcie(generation).bandwidth(lanes), lanes

@@ -33,6 +33,7 @@ _GPUS = {
     (_NVIDIA, "0x2204"): "rtx-3090",
     (_NVIDIA, "0x2684"): "rtx-4090",
     (_NVIDIA, "0x2b85"): "rtx-5090",
+    (_NVIDIA, "0x2bb1"): "rtx-pro-6000",
     (_NVIDIA, "0x26b1"): "rtx-6000-ada",
     (_NVIDIA, "0x26b5"): "l40",
     (_NVIDIA, "0x26b9"): "l40s",
@@ -166,9 +167,10 @@ def _epyc(family: int, model: int) -> tuple[str, str]:
     return "EPYC Rome", "epyc-rome"
 
 
-def ids_of_gpu(row: Gpu | None) -> tuple[str, str]:
-    """(vendor, device) of a part of the catalog; empty where this file lists none."""
-    return next((ids for ids, key in _GPUS.items() if row is not None and key == row.key), ("", ""))
+def ids_of_gpu(model: str) -> tuple[str, str]:
+    """(vendor, device) of a GPU; empty where this file lists none."""
+    name = _name_of(model)
+    return next((ids for ids, other in _GPUS.items() if name and other == name), ("", ""))
 
 
 def ids_of_nic(key: str) -> tuple[str, str]:
@@ -176,9 +178,18 @@ def ids_of_nic(key: str) -> tuple[str, str]:
     return next((ids for ids, name in _NICS.items() if name == key), ("", ""))
 
 
-def gcn_of(row: Gpu) -> str:
-    """What RCCL writes for a part's instruction set."""
-    return row.gfx or next((gcn for gcn, key in _BY_GCN.items() if key == row.key), "")
+def gcn_of(model: str) -> str:
+    """What RCCL writes for a GPU's instruction set; empty where it is not known."""
+    row, name = gpu_row(model), _name_of(model)
+    if row is not None and row.gfx:
+        return row.gfx
+    return next((gcn for gcn, other in _BY_GCN.items() if name and other == name), "")
+
+
+def _name_of(model: str) -> str:
+    """How this file calls a model: by the catalog's key where that has it."""
+    row = gpu_row(model)
+    return row.key if row is not None else model
 
 
 def cpu_ids(model: str) -> tuple[str, str, int, int]:

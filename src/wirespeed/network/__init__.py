@@ -1,8 +1,8 @@
 """What transfers do to the resources that they share: three exact levels on plain arrays.
 
 `bottleneck_time` for equal transfers that start together, `fair_rates` for a moment, `simulate` for
-everything else. `product_loads` counts blocks; `partition` and `quotient` use symmetry;
-`least_cuts` says what nothing can beat.
+everything else. `least_cuts` says what nothing can beat. `product_loads` counts blocks; `partition`
+and `quotient` use symmetry.
 """
 
 from wirespeed.network._arcs import Arcs, simplify

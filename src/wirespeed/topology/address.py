@@ -12,11 +12,14 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import numpy.typing as npt
 
 from wirespeed.errors import UnknownName, UsageError
 from wirespeed.topology.kinds import ComponentKind
 from wirespeed.topology.model import Topology
 from wirespeed.topology.unit import Ints
+
+Mask = npt.NDArray[np.bool_]
 
 _COMPONENT = re.compile(r"(?:(?P<where>\*|node\d+|rack\d+)/)?(?P<kind>[a-z]+)(?P<index>\d+)")
 _WORDS = {kind.word: kind for kind in ComponentKind}
@@ -56,7 +59,7 @@ def find(topology: Topology, address: str) -> Ints:
     kind, index, where = _WORDS[match["kind"]], int(match["index"]), match["where"]
     found = (topology.kind == kind) & (topology.index == index)
     if where is None and kind not in _OF_FABRIC:
-        found &= _only_unit(topology, address)
+        found = _only_unit(topology, address, found)
     elif where is not None and where.startswith("node"):
         found &= topology.node == int(where[4:])
     elif where is not None and where.startswith("rack"):
@@ -86,14 +89,18 @@ def find_links(topology: Topology, address: str) -> Ints:
     return ids if mark == ">" else np.concatenate([ids, ids ^ 1])
 
 
-def _only_unit(topology: Topology, address: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    if topology.nodes > 1 and len(topology.unit_class) > 1:
-        raise UsageError(
-            f"{address!r} does not say which node",
-            why=f"the cluster has {topology.nodes} nodes",
-            remedy=f"write node0/{address}, or */{address} for all of them",
-        )
-    return topology.node <= 0
+def _only_unit(topology: Topology, address: str, found: Mask) -> Mask:
+    """What of `found` an address without prefix means: of the only node, or of the only rack."""
+    if topology.nodes == 1:
+        return found
+    of_rack = found & (topology.node < 0)
+    if len(topology.unit_class) == 1 and of_rack.any():
+        return of_rack
+    raise UsageError(
+        f"{address!r} does not say which node",
+        why=f"there are {topology.nodes} nodes",
+        remedy=f"write node0/{address}, or */{address} for all of them",
+    )
 
 
 def _names(topology: Topology) -> list[str]:

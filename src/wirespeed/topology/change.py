@@ -11,6 +11,7 @@ proto=LL  algo=Ring  channels=8  env:X=Y     settings of the library
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from enum import Enum
 
 import msgspec
@@ -49,6 +50,8 @@ NETS = ("ib", "socket")
 ROUTINGS = ("static", "ecmp", "spray", "rail-only")
 FACTORS = ("nvlink", "hbm", "memory", "gemm")
 COUNTS = ("nics", "nvlink-domain", "nodes")
+_DIGITS = 9
+"""Digits of the largest count or factor that is still meant."""
 _RATE = re.compile(r"(\d+(?:\.\d+)?)G")
 _FACTOR = re.compile(r"(\d+(?:\.\d+)?)x")
 
@@ -91,16 +94,21 @@ def render(change: Change) -> str:
         case ChangeKind.CAPABILITY if isinstance(value, bool):
             return f"{change.subject}={'on' if value else 'off'}"
         case ChangeKind.MACHINE if change.subject == "nic":
-            return f"nic={value:g}G"
+            return f"nic={_plain(value)}G"
         case ChangeKind.MACHINE if change.subject in FACTORS:
-            return f"{change.subject}={value:g}x"
+            return f"{change.subject}={_plain(value)}x"
         case ChangeKind.COMPUTE:
-            return f"{change.subject}:compute={value:g}"
+            return f"{change.subject}:compute={_plain(value)}"
         case ChangeKind.RESOURCE if value == 0:
             return f"{change.subject}=down"
-    return (
-        f"{change.subject}={value:g}" if isinstance(value, float) else f"{change.subject}={value}"
-    )
+    return f"{change.subject}={_plain(value)}"
+
+
+def _plain(value: float | str | bool) -> str:
+    """A number with all its digits and no exponent, 2 for 2.0; a word as it is."""
+    if not isinstance(value, float):
+        return str(value)
+    return f"{Decimal(repr(value)):f}".removesuffix(".0")
 
 
 def apply_to_topology(topology: Topology, change: Change) -> Topology:
@@ -150,14 +158,14 @@ def _one_of(text: str, value: str, allowed: tuple[str, ...]) -> str:
 
 
 def _count(text: str, value: str) -> int:
-    if not value.isdecimal() or int(value) < 1:
-        raise _unreadable(text, f"{value!r} is not a whole number from 1 on")
+    if not value.isdecimal() or len(value) > _DIGITS or int(value) < 1:
+        raise _unreadable(text, f"{value!r} is not a whole number from 1 to {10**_DIGITS - 1}")
     return int(value)
 
 
 def _matched(text: str, value: str, pattern: re.Pattern[str], form: str) -> float:
     match = pattern.fullmatch(value)
-    if not match or float(match[1]) <= 0:
+    if not match or not 0 < float(match[1]) < 10**_DIGITS:
         raise _unreadable(text, f"{value!r} is not {form}")
     return float(match[1])
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from wirespeed.catalog import Parameters, parameters
 from wirespeed.errors import UsageError
 from wirespeed.topology.address import find
 from wirespeed.topology.assemble import FabricDesign, assemble
@@ -19,6 +20,9 @@ from wirespeed.topology.model import Topology
 from wirespeed.topology.router import Router
 from wirespeed.topology.software import DEFAULT_VERSION, Abilities, Notice, Software
 from wirespeed.topology.unit import Unit, first_nodes
+
+MOST_NODES = 65_536
+"""What the default fabric holds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +40,7 @@ class Cluster:
     changes: tuple[Change, ...] = ()
     """All that was edited, in order."""
     warnings: tuple[Notice, ...] = ()
+    parameters: Parameters = field(default_factory=parameters)
 
     @property
     def nodes(self) -> int:
@@ -71,7 +76,8 @@ def build_cluster(
     """A cluster of `nodes` equal machines (None: one node, or one whole rack) under the changes.
 
     `fabric` is a name and a design; None is right only where a single unit needs none. Raises
-    Infeasible where the fabric is too small, UnknownName where a change names nothing.
+    Infeasible where the fabric is too small, UnknownName where a change names nothing, UsageError
+    for a number of nodes that no cluster has.
     """
     edits = list(changes)
     machine = alter_machine(machine, [c for c in edits if c.kind is ChangeKind.MACHINE])
@@ -79,11 +85,33 @@ def build_cluster(
         if change.kind is ChangeKind.MACHINE and change.subject == "nodes":
             nodes = int(float(change.value))
     count = machine.unit.nodes if nodes is None else nodes
+    _check(count)
     units, classes = _units(machine, count)
     topology = assemble(machine.name, units, classes, fabric[1] if fabric else None)
-    abilities, routing = machine.abilities, machine.routing
-    settled = software or Software(machine.library, DEFAULT_VERSION[machine.library])
-    compute: dict[int, float] = {}
+    cluster = Cluster(
+        topology=topology,
+        machine=machine,
+        software=software or Software(machine.library, DEFAULT_VERSION[machine.library]),
+        abilities=machine.abilities,
+        routing=machine.routing,
+        fabric=fabric[0] if fabric else "",
+        router=Router(topology),
+        compute={},
+        warnings=machine.warnings,
+    )
+    overlays = [c for c in edits if c.kind is not ChangeKind.MACHINE]
+    return replace(changed(cluster, overlays), changes=tuple(edits))
+
+
+def changed(cluster: Cluster, changes: Iterable[Change]) -> Cluster:
+    """The cluster under more changes: overlays on what is there, nothing is built anew.
+
+    Raises UsageError for a change of the machine itself, which has to be built; UnknownName where
+    a change names nothing.
+    """
+    edits = tuple(changes)
+    topology, software, compute = cluster.topology, cluster.software, dict(cluster.compute)
+    abilities, routing = cluster.abilities, cluster.routing
     for change in edits:
         match change.kind:
             case ChangeKind.RESOURCE:
@@ -97,22 +125,37 @@ def build_cluster(
             case ChangeKind.SETTING:
                 value = change.value
                 text = f"{value:g}" if isinstance(value, float) else str(value)
-                settled = replace(settled, settings={**settled.settings, change.subject: text})
+                software = replace(software, settings={**software.settings, change.subject: text})
             case ChangeKind.ENV:
-                env = {**settled.env, change.subject: str(change.value)}
-                settled = replace(settled, env=env)
-    return Cluster(
+                env = {**software.env, change.subject: str(change.value)}
+                software = replace(software, env=env)
+            case ChangeKind.MACHINE:
+                raise UsageError(
+                    f"{change} cannot be laid over a cluster",
+                    where="--change",
+                    why="it changes the machine that the cluster is built of",
+                    remedy="build the cluster with it",
+                )
+    return replace(
+        cluster,
         topology=topology,
-        machine=machine,
-        software=settled,
+        software=software,
         abilities=abilities,
         routing=routing,
-        fabric=fabric[0] if fabric else "",
-        router=Router(topology),
+        router=cluster.router.on(topology),
         compute=compute,
-        changes=tuple(edits),
-        warnings=machine.warnings,
+        changes=(*cluster.changes, *edits),
     )
+
+
+def _check(nodes: int) -> None:
+    if not 1 <= nodes <= MOST_NODES:
+        raise UsageError(
+            f"a cluster of {nodes:,} nodes",
+            where="--nodes",
+            why=f"numbers of nodes run from 1 to {MOST_NODES:,}",
+            remedy="write for example --nodes 16",
+        )
 
 
 def _units(machine: Machine, nodes: int) -> tuple[list[Unit], npt.NDArray[np.int32]]:

@@ -60,6 +60,26 @@ class Router:
     _classes: dict[int, UnitRoutes] = field(default_factory=dict)
     _rows: dict[tuple[int, int, int, Way], Route] = field(default_factory=dict)
     _nearest: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
+    _cabled: npt.NDArray[np.bool_] | None = None
+
+    def on(self, topology: Topology) -> Router:
+        """A router for the same cluster after changes; it knows the routes of units not touched."""
+        if topology is self.topology:
+            return self
+        first = len(topology.units)
+        kept = set(range(first))
+        for unit in topology.altered & self.topology.altered:
+            own = slice(topology.first_link[unit], topology.first_link[unit + 1])
+            parts = slice(*(topology.links + topology.first_component[[unit, unit + 1]]))
+            pairs = ((topology.capacity[k], self.topology.capacity[k]) for k in (own, parts))
+            if all(np.array_equal(after, before) for after, before in pairs):
+                kept.add(first + unit)
+        return Router(
+            topology,
+            {key: value for key, value in self._classes.items() if key in kept},
+            {key: value for key, value in self._rows.items() if key[0] in kept},
+            {key: value for key, value in self._nearest.items() if key[0] in kept},
+        )
 
     def routes(self, unit: int) -> UnitRoutes:
         """The routes inside a unit of the cluster."""
@@ -86,12 +106,16 @@ class Router:
     def inside_loads(
         self, source: npt.ArrayLike, target: npt.ArrayLike, way: Way, amount: Floats
     ) -> Floats:
-        """[resources] what these transfers put on each resource: `amount` [t] times the shares.
+        """[resources] what these transfers put on each resource: `amount` [t] times the shares."""
+        return self.pair_loads(self.pairs(source, target), way, amount)
+
+    def pair_loads(self, pairs: Pairs, way: Way, amount: Floats) -> Floats:
+        """[resources] what transfers put on each resource: `amount` [t] times the shares.
 
         The same as adding up the paths of `inside`, without making them: transfers are counted by
         unit and by pair within the unit, and each pair's route is laid once for all units.
         """
-        topology, pairs = self.topology, self.pairs(source, target)
+        topology = self.topology
         table = _table(self._rows_of(pairs, way))
         loads = np.zeros(topology.resources)
         for unit_class in np.unique(pairs.unit_class):
@@ -111,7 +135,10 @@ class Router:
 
     def inside_latency(self, source: npt.ArrayLike, target: npt.ArrayLike, way: Way) -> Floats:
         """[t] the one-way latency of the links on each path [s]."""
-        pairs = self.pairs(source, target)
+        return self.pair_latency(self.pairs(source, target), way)
+
+    def pair_latency(self, pairs: Pairs, way: Way) -> Floats:
+        """[t] the one-way latency of the links on the path of each transfer [s]."""
         latency = np.zeros(len(pairs.example))
         for row, route in enumerate(self._rows_of(pairs, way)):
             shape = self.topology.units[self.topology.unit_class[pairs.unit[pairs.example[row]]]]
@@ -170,10 +197,23 @@ class Router:
             if shape.rail[n] >= 0
             and shape.node[n] == shape.node[gpu]
             and self._is_up(routes, int(n))
+            and self._has_cable(unit, int(n))
         ]
         ways = [(nccl_path(routes, gpu, nic, pxn=False), int(shape.rail[nic]), nic) for nic in nics]
         ranked = sorted(way for way in ways if way[0] != PathType.DIS)
         return tuple(nic for kind, _, nic in ranked if kind == ranked[0][0])
+
+    def _has_cable(self, unit: int, nic: int) -> bool:
+        """Whether a NIC of a unit has a cable to the fabric that is up; without fabric, always."""
+        topology = self.topology
+        if topology.wiring is None:
+            return True
+        if self._cabled is None:
+            first = int(topology.first_link[-1])
+            up = topology.capacity[first : topology.links].reshape(-1, 2).min(axis=1) > 0
+            self._cabled = np.zeros(topology.components, bool)
+            self._cabled[topology.source[first : topology.links : 2][up]] = True
+        return bool(self._cabled[topology.first_component[unit] + nic])
 
     @staticmethod
     def _is_up(routes: UnitRoutes, component: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import msgspec
 import numpy as np
@@ -35,20 +36,28 @@ class Coverage(msgspec.Struct, frozen=True):
     """Median absolute error of the same rows."""
 
 
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """How far a forecast lay off one measured row: forecast over measured time, less 1."""
+
+    of: BandClass
+    fold: str
+    error: float
+
+
 Shares = Mapping[str, float]
 """By size class: which share of the rows it is fitted on a band is made to hold."""
 
 
-def fit_bands(rows: Iterable[ScoredRow], shares: Shares | None = None) -> list[Band]:
+def fit_bands(rows: Iterable[Residual], shares: Shares | None = None) -> list[Band]:
     """Bands of all classes with enough rows and folds, in order of class."""
-    classes: dict[BandClass, list[ScoredRow]] = {}
+    classes: dict[BandClass, list[Residual]] = {}
     for row in rows:
-        if row.counts:
-            for wide in class_of(row).broader():
-                classes.setdefault(wide, []).append(row)
+        for wide in row.of.broader():
+            classes.setdefault(wide, []).append(row)
     bands = []
     for wide, members in classes.items():
-        folds = {row.record.fold or row.record.source for row in members}
+        folds = {row.fold for row in members}
         broadest = wide.operation == wide.generation == ANY
         if broadest or (len(members) >= LEAST_ROWS and len(folds) >= LEAST_FOLDS):
             share = (shares or {}).get(wide.size, SHARE)
@@ -56,17 +65,25 @@ def fit_bands(rows: Iterable[ScoredRow], shares: Shares | None = None) -> list[B
     return sorted(bands, key=lambda b: (b.platform, b.size, b.operation, b.generation))
 
 
-def class_of(row: ScoredRow) -> BandClass:
-    """The narrowest class of a row."""
-    return BandClass(
-        row.platform.value,
-        str(row.size_class),
-        row.compared.forecast.operation,
-        row.generation,
-    )
+def residuals(rows: Iterable[ScoredRow]) -> list[Residual]:
+    """The residuals of the scored rows that count."""
+    return [
+        Residual(
+            BandClass(
+                row.platform.value,
+                str(row.size_class),
+                row.compared.forecast.operation,
+                row.generation,
+            ),
+            row.record.fold or row.record.source,
+            row.error,
+        )
+        for row in rows
+        if row.counts
+    ]
 
 
-def _band(wide: BandClass, rows: Sequence[ScoredRow], folds: int, share: float) -> Band:
+def _band(wide: BandClass, rows: Sequence[Residual], folds: int, share: float) -> Band:
     ratios = 1 / (1 + np.array([row.error for row in rows]))
     low, high = np.quantile(ratios, [(1 - share) / 2, (1 + share) / 2])
     return Band(
@@ -87,7 +104,7 @@ def as_toml(bands: Sequence[Band], parameters: str) -> str:
     return head + tomli_w.dumps(msgspec.to_builtins(BandFile(parameters, tuple(bands))))
 
 
-def calibrated_shares(rows: Sequence[ScoredRow]) -> dict[str, float]:
+def calibrated_shares(rows: Sequence[Residual]) -> dict[str, float]:
     """The share to fit each size class to, so that 80 % of unseen rows fall into their bands.
 
     Folds differ more from each other than rows of one fold do, so it lies above 0.8.
@@ -102,15 +119,14 @@ def calibrated_shares(rows: Sequence[ScoredRow]) -> dict[str, float]:
     return {str(size): best[str(size)][1] for size in SizeClass if str(size) in best}
 
 
-def coverage(rows: Iterable[ScoredRow], shares: Shares | None = None) -> list[Coverage]:
+def coverage(rows: Sequence[Residual], shares: Shares | None = None) -> list[Coverage]:
     """How bands do on rows whose folds they were not fitted on, by platform and size class."""
-    counted = [row for row in rows if row.counts]
-    parts = np.array([_part(row.record.fold or row.record.source) for row in counted])
+    parts = np.array([part_of(row.fold) for row in rows])
     found: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
     for part in range(PARTS):
-        rest = [row for row, own in zip(counted, parts, strict=True) if own != part]
+        rest = [row for row, own in zip(rows, parts, strict=True) if own != part]
         known = {band.covers: band for band in fit_bands(rest, shares)}
-        for row, own in zip(counted, parts, strict=True):
+        for row, own in zip(rows, parts, strict=True):
             if own == part:
                 _note(row, known, found)
     return [
@@ -120,17 +136,17 @@ def coverage(rows: Iterable[ScoredRow], shares: Shares | None = None) -> list[Co
 
 
 def _note(
-    row: ScoredRow,
+    row: Residual,
     known: Mapping[BandClass, Band],
     found: dict[tuple[str, str], list[tuple[float, float, float]]],
 ) -> None:
-    band = band_of(class_of(row), known)
+    band = band_of(row.of, known)
     if band is None:
         return
     ratio = 1 / (1 + row.error)
     values = (float(band.low <= ratio <= band.high), (band.high - band.low) / 2, abs(row.error))
-    for platform in (row.platform.value, "all"):
-        for size in (str(row.size_class), "all"):
+    for platform in (row.of.platform, "all"):
+        for size in (row.of.size, "all"):
             found.setdefault((platform, size), []).append(values)
 
 
@@ -146,6 +162,6 @@ def _coverage(platform: str, size: str, values: npt.NDArray[np.float64]) -> Cove
     )
 
 
-def _part(fold: str) -> int:
+def part_of(fold: str) -> int:
     """The part that a fold belongs to, the same on every run."""
     return int.from_bytes(hashlib.sha256(fold.encode()).digest()[:4]) % PARTS

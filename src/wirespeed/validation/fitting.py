@@ -1,17 +1,14 @@
-"""Fitting: the parameters that bring forecasts closest to published measurements.
+"""Fitting: published measurements as arrays, so that a trial of parameters is a few operations.
 
-Every measured row becomes one line of arrays: what the chosen schedule does to resources, and the
-time measured. A trial of parameters is then a few array operations, the same arithmetic as
-`collectives.laid.price` and `Candidate.time`. The search is deterministic: steps up and down along
-each parameter's logarithm, halved when no step helps.
+Every measured row becomes one line: what the chosen schedule does to resources, and the time
+measured. The arithmetic is that of `collectives.laid.price` and `Candidate.time`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -21,7 +18,7 @@ from wirespeed.collectives.costs import CostClass, Medium, Term, cost_class, cos
 from wirespeed.collectives.laid import Laid
 from wirespeed.collectives.operation import COPIES, bus_factor
 from wirespeed.collectives.protocol import Protocol
-from wirespeed.comparison.classes import Platform, platform_of, size_class
+from wirespeed.comparison.classes import Platform, generation_name, platform_of, size_class
 from wirespeed.comparison.measured import forecast_size
 from wirespeed.comparison.setup import Workshop, setting_of, setup_of
 from wirespeed.errors import WirespeedError
@@ -34,10 +31,6 @@ Ids = npt.NDArray[np.int64]
 _PROTOCOLS = tuple(Protocol)
 _WORST_ERROR = 1.2
 """Beyond this logarithm of the ratio an error counts no more: that is something else."""
-
-
-_PULL = 2e-4
-"""How much a squared logarithm of a parameter's move costs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +47,8 @@ class FitRow:
     source: str
     fold: str
     group: tuple[str, str]
-    record: str = ""
+    operation: str
+    generation: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,75 +75,41 @@ class Sample:
         """[rows] forecast times [s] under these parameters."""
         costs = [costs_of(kind, parameters) for kind in self.kinds]
         kind, protocol = self.kind, self.protocol
-        factor = np.array([c.factor for c in costs])[kind]
+        factor = np.array([[c.factor[p] for p in _PROTOCOLS] for c in costs])[kind, protocol]
+        straight = np.array([c.direct for c in costs])[kind]
+        factor[:, Term.NVLINK] *= np.where(self.direct > 0, straight, 1.0)
         step = np.array([[c.step[p] for p in _PROTOCOLS] for c in costs])[kind, protocol]
         call = np.array([[c.call[p] for p in _PROTOCOLS] for c in costs])[kind, protocol]
-        wire = np.array([[c.wire[p] for p in _PROTOCOLS] for c in costs])[kind, protocol]
         switch = np.array([[c.nvls_step, c.sharp_step] for c in costs])[kind]
         each = np.array([c.fill for c in costs])[kind]
         nvls_fill = np.array([c.nvls_fill for c in costs])[kind] * (self.switched[:, 0] > 0)
         local = np.array([c.local for c in costs])[kind]
-        moving = np.einsum("rkt,rt->rk", self.busy, factor).max(axis=1) * wire * self.size
+        moving = np.einsum("rkt,rt->rk", self.busy, factor).max(axis=1) * self.size
         call += np.array([c.direct_call for c in costs])[kind] * self.direct
+        message = np.array([c.message for c in costs])[kind]
+        call += (self.messages * message).sum(1)
         waiting = call + self.links + (self.steps * step).sum(1) + (self.switched * switch).sum(1)
         simple = _PROTOCOLS[-1] is Protocol.SIMPLE and protocol == len(_PROTOCOLS) - 1
         fill = np.where(simple, ((self.steps + self.messages) * each).sum(1) + nvls_fill, 0.0)
         times: Floats = waiting + moving + self.local * local * self.size
-        times += 2 * np.sqrt(fill * moving)
+        exponent = costs[0].exponent
+        times += 2 * fill ** (1 - exponent) * moving**exponent
         return times
 
     def loss(self, parameters: Parameters) -> float:
-        """The weighted mean of the logarithm of the ratio, bounded for single outliers."""
+        """The weighted sum of the logarithm of the ratio, bounded for single outliers."""
         off = np.abs(np.log(self.times(parameters) / self.measured))
         bounded = np.minimum(off, _WORST_ERROR)
-        return float((self.weight * (bounded + 0.02 * bounded**2)).sum() / self.weight.sum())
+        return float((self.weight * (bounded + 0.02 * bounded**2)).sum())
 
-    def chosen(self, kept: npt.NDArray[np.bool_]) -> Sample:
-        """Only some rows, weighed anew."""
+    def part(self, kept: npt.NDArray[np.bool_]) -> Sample:
+        """Only some rows, as they were weighed among all."""
+        arrays = {name: getattr(self, name)[kept] for name in _COLUMNS}
         rows = tuple(row for row, keep in zip(self.rows, kept, strict=True) if keep)
-        return sample(rows, self.kinds)
+        return Sample(rows=rows, kinds=self.kinds, **arrays)
 
 
-def fit(
-    data: Sample, start: Parameters, keys: Sequence[str], *, rounds: int = 40
-) -> tuple[Parameters, float]:
-    """Parameters near `start` with the least loss, `keys` moved; and that loss."""
-    values = {key: start.number(key) for key in keys}
-    first = dict(values)
-
-    def cost(trial: Mapping[str, float]) -> float:
-        # What no row depends on stays where it began.
-        away = sum(np.log(trial[key] / first[key]) ** 2 for key in keys)
-        return data.loss(_with(start, trial)) + _PULL * float(away)
-
-    best = cost(values)
-    stride = dict.fromkeys(keys, 0.25)
-    for _ in range(rounds):
-        moved = False
-        for key in keys:
-            for factor in (1 + stride[key], 1 / (1 + stride[key])):
-                trial = {**values, key: _bounded(key, values[key] * factor)}
-                loss = cost(trial)
-                if loss < best - 1e-7:
-                    values, best, moved = trial, loss, True
-                    stride[key] = min(stride[key] * 1.5, 0.5)
-                    break
-            else:
-                stride[key] *= 0.6
-        if not moved and max(stride.values()) < 2e-3:
-            break
-    return _with(start, values), best
-
-
-def _bounded(key: str, value: float) -> float:
-    return min(value, 1.0) if key.endswith("share") else value
-
-
-def _with(start: Parameters, values: Mapping[str, float]) -> Parameters:
-    table = dict(start.table)
-    for key, value in values.items():
-        table[key] = msgspec.structs.replace(table[key], value=value)
-    return Parameters(table, "")
+_COLUMNS = tuple(f.name for f in fields(Sample) if f.name not in ("rows", "kinds"))
 
 
 def collect(records: Sequence[Record]) -> Sample:
@@ -195,9 +155,10 @@ def _rows_of(record: Record, workshop: Workshop, kinds: dict[CostClass, int]) ->
                 platform=platform.value,
                 size_class=size_class(size).value,
                 source=record.source,
-                fold=record.fold,
+                fold=record.fold or record.source,
                 group=(setting, f"{size}"),
-                record=record.id,
+                operation=operation.value,
+                generation=generation_name(cluster.machine.gpu),
             )
         )
     return found

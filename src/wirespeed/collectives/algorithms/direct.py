@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from wirespeed.collectives.schedule import Phase, Schedule, transfers
+from wirespeed.collectives.schedule import Block, Phase, Schedule, nothing, transfers
 
 
 def alltoall_schedule(ranks: int) -> Schedule:
     """Every rank sends 1/n of its buffer to every other one, all at once, and keeps 1/n."""
-    source, target = np.divmod(np.arange(ranks * ranks), ranks)
-    kept = source != target
-    phase = Phase(transfers(source[kept], target[kept], 1 / ranks))
+    phase = Phase(nothing(), block=Block(ranks, 1 / ranks))
     return Schedule("Direct", (phase,), channels=1, local=1 / ranks, messages=ranks - 2)
 
 

@@ -10,11 +10,19 @@ Source: NVIDIA, third-generation NVSwitch, Hot Chips 34 (2022); NCCL 2.17 and 2.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from wirespeed.collectives.algorithms.tree import between_domains, concatenate, depth
 from wirespeed.collectives.layout import Layout
 from wirespeed.collectives.operation import Operation
-from wirespeed.collectives.schedule import Phase, Schedule, Spokes, nothing
+from wirespeed.collectives.schedule import (
+    Phase,
+    Schedule,
+    Spokes,
+    Transfers,
+    nothing,
+    transfers,
+)
 
 
 def nvls_schedule(operation: Operation, layout: Layout) -> Schedule:
@@ -39,14 +47,28 @@ def nvls_tree_schedule(layout: Layout) -> Schedule:
 
 
 def collnet_schedule(layout: Layout) -> Schedule:
-    """all_reduce by a fabric that reduces, with ring steps inside each domain (CollNetDirect)."""
-    ranks = np.concatenate(layout.ranks)
-    sizes = np.concatenate([np.full(len(r), len(r)) for r in layout.ranks])
-    share = 2 * (sizes - 1) / sizes
-    local = Spokes(ranks, np.full(len(ranks), -1), share, share)
-    both = _joined(local, _through_fabric(Operation.ALL_REDUCE, layout))
-    phase = Phase(nothing(), reduce=True, spokes=both, spoke_waits=(2.0, 1.0))
+    """all_reduce by a fabric that reduces; GPUs of a domain exchange their parts directly.
+
+    Each GPU of a domain of n adds up an n-th of what its peers hold, gives that to the fabric, and
+    hands the result to its peers: 2(n-1)/n S out and in over NVLink (CollNetDirect).
+    """
+    hops = [_every_pair(ranks) for ranks in layout.ranks if len(ranks) > 1]
+    pairs = concatenate(hops) if hops else nothing()
+    phase = Phase(
+        pairs,
+        repeat=2,
+        reduce=True,
+        spokes=_through_fabric(Operation.ALL_REDUCE, layout),
+        spoke_waits=(0.0, 1.0),
+    )
     return Schedule("CollNetDirect", (phase,), channels=16)
+
+
+def _every_pair(ranks: npt.NDArray[np.int64]) -> Transfers:
+    """An n-th from each rank of a domain to each other one."""
+    place, other = np.divmod(np.arange(len(ranks) ** 2), len(ranks))
+    kept = place != other
+    return transfers(ranks[place[kept]], ranks[other[kept]], 1 / len(ranks))
 
 
 def _inside(operation: Operation, layout: Layout) -> Spokes:

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from wirespeed.topology.fabrics.clos_crowds import crowd_loads
 from wirespeed.topology.fabrics.clos_spread import DOWN, reroute, sprayed
+from wirespeed.topology.fabrics.crowds import Crowd
 from wirespeed.topology.fabrics.hashing import Bits, draw, flow_hash
 from wirespeed.topology.fabrics.port_table import PortTable
 from wirespeed.topology.fabrics.sizing import Shape
@@ -156,6 +158,12 @@ class ClosWiring:
         share = planes / planes.sum(axis=1, keepdims=True)
         return _flat(np.stack(walks, axis=1), share)
 
+    def crowd_loads(
+        self, source: Crowd, target: Crowd, *, routing: Routing, capacity: Floats
+    ) -> Floats | None:
+        """[links] what an exchange puts on each; see `Wiring.crowd_loads`."""
+        return crowd_loads(self, source, target, routing, capacity)
+
     def choose(self, a: Ids, b: Ids, routing: Routing, seed: int, plane: int) -> Choice:
         """The cables that transfers between ports take while all are up."""
         if routing is Routing.ECMP:
@@ -182,6 +190,13 @@ class ClosWiring:
         walk[same_leaf, 1:5] = -1
         walk[same_pod, 2:4] = -1
         return walk
+
+    def link_ranges(self) -> tuple[slice, slice, slice]:
+        """The links of NICs, of leaves up and of spines up, all planes."""
+        shape, planes = self.shape, self.planes
+        counts = len(self.leaf), self.leaves * shape.uplinks, self.spines * shape.spine_uplinks
+        ends = (self.first_link + 2 * planes * np.cumsum(counts)).tolist()
+        return slice(self.first_link, ends[0]), slice(*ends[:2]), slice(*ends[1:])
 
     def nic_links(self, plane: int) -> Ids:
         """[ports] the link from each NIC to its leaf."""

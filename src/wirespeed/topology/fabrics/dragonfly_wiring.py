@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from wirespeed.topology.fabrics.crowds import Crowd
 from wirespeed.topology.fabrics.hashing import draw, flow_hash
 from wirespeed.topology.fabrics.port_table import PortTable
 from wirespeed.topology.fabrics.wiring import Routing
@@ -54,6 +55,12 @@ class DragonflyWiring:
     def pod_of(self, component: npt.ArrayLike) -> Ids:
         """[n] the group of each NIC."""
         return self.leaf_of(component) // self.switches
+
+    def crowd_loads(
+        self, source: Crowd, target: Crowd, *, routing: Routing, capacity: Floats
+    ) -> Floats | None:
+        """None: minimal routes are looked at pair by pair."""
+        return None
 
     def reachable(self, source: npt.ArrayLike, target: npt.ArrayLike) -> Bools:
         """[t] all true: every NIC reaches every other."""

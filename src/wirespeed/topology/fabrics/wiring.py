@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from wirespeed.topology.fabrics.crowds import Crowd
 from wirespeed.topology.paths import Paths
 
 Ints = npt.NDArray[np.int32]
@@ -55,5 +56,20 @@ class Wiring(Protocol):
 
         `capacity` [links]: where given, paths avoid links that are down (0) while another path of
         equal cost is left. Raises Infeasible where none is.
+        """
+        ...
+
+    def crowd_loads(
+        self,
+        source: Crowd,
+        target: Crowd,
+        *,
+        routing: Routing,
+        capacity: npt.NDArray[np.float64],
+    ) -> npt.NDArray[np.float64] | None:
+        """[links up to the fabric's last] bytes on each where every end sends to every partner.
+
+        The same as adding up the paths of all pairs, without making them. None where that takes a
+        look at each pair, as hashed flows do.
         """
         ...

@@ -7,13 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from xml.sax.saxutils import quoteattr
 
-from wirespeed.catalog import Gpu, nic, pcie_generations
-from wirespeed.errors import UnknownName
+import numpy as np
+
+from wirespeed.catalog import nic, pcie_generations
+from wirespeed.errors import Infeasible, UnknownName
 from wirespeed.inventory.from_xml_ids import cpu_ids, gcn_of, gpu_row, ids_of_gpu, ids_of_nic
 from wirespeed.topology.kinds import ComponentKind, LinkKind
 from wirespeed.topology.unit import Unit
 
 _BUS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]")
+_DISPLAY_CLASS = ("MI50", "MI60", "MI100", "MI250X")
+"""AMD's older parts call themselves display controllers."""
 _NETWORK_CLASS = {"infiniband": "0x020700"}
 _SPEEDS = {1: "2.5", 2: "5.0", 3: "8.0", 4: "16.0", 5: "32.0", 6: "64.0", 7: "128.0"}
 _NO_PCIE_RATE = 0.03
@@ -31,9 +35,18 @@ def nccl_xml(
     """The topology XML of a node or rack, every node of it a host.
 
     Bus ids come from `bus_ids` (by component) and from labels that are some; the rest are counted
-    up. NICs with one bus id are ports of one card. Host bridges, the rate of links between CPUs and
-    trunks between NVSwitches have no place in the format; a compute NIC's number is its rail.
+    up. `network` is infiniband, ethernet, efa, slingshot or socket. NICs with one bus id are ports
+    of one card. Host bridges, the rate of links between CPUs and trunks between NVSwitches have no
+    place in the format, nor have PCIe links at another rate than a generation's; a compute NIC's
+    number is its rail.
+    Raises Infeasible where no device is known.
     """
+    if not any((unit.kind == kind).any() for kind in (ComponentKind.GPU, ComponentKind.NIC)):
+        raise Infeasible(
+            f"{unit.name} has no device to write down",
+            why="neither a GPU nor a NIC of it is known",
+            remedy="read it together with the output of nvidia-smi topo -m",
+        )
     writer = _Writer(unit, library, network, gdr, dict(bus_ids or {}))
     return "\n".join([*writer.lines(), ""])
 
@@ -142,16 +155,13 @@ class _Writer:
 
     def _speed(self, *links: int) -> dict[str, object]:
         """The attributes of the PCIe link that these links share, nearest in rate."""
-        lanes = max(1, int(self.unit.lanes[links[0]]))
-        width = sum(float(self.unit.bandwidth[link]) for link in links)
-        if width > float(self.unit.bandwidth[links[0]]) and not self._are_parts(links):
-            width = float(self.unit.bandwidth[links[0]])
+        unit = self.unit
+        lanes, width = max(1, int(unit.lanes[links[0]])), float(unit.bandwidth[links[0]])
+        # Ports that want more than one of these links have a part each of one slot.
+        if sum(float(unit.rate[unit.target[link]]) for link in links) > width:
+            width = sum(float(unit.bandwidth[link]) for link in links)
         nearest = min(pcie_generations(), key=lambda row: abs(row.bandwidth(lanes) - width))
         return {"link_speed": f"{_SPEEDS[nearest.generation]} GT/s PCIe", "link_width": lanes}
-
-    def _are_parts(self, links: Iterable[int]) -> bool:
-        """Whether ports have a part each of one slot: none of them is as wide as PCIe is."""
-        return any(not self._is_pcie_rate(link) for link in links)
 
     def _is_pcie_rate(self, link: int) -> bool:
         lanes, width = max(1, int(self.unit.lanes[link])), float(self.unit.bandwidth[link])
@@ -160,36 +170,36 @@ class _Writer:
 
     def _gpu(self, gpu: int, link: int | None, indent: int) -> Iterator[str]:
         unit = self.unit
-        row = gpu_row(unit.models[unit.model[gpu]] if unit.model[gpu] >= 0 else "")
-        vendor, device = ids_of_gpu(row)
-        attributes = self._pci(self.bus[gpu], self._gpu_class(row), vendor, device)
+        model = unit.models[unit.model[gpu]] if unit.model[gpu] >= 0 else ""
+        row = gpu_row(model)
+        attributes = self._pci(self.bus[gpu], self._gpu_class(model), *ids_of_gpu(model))
         if link is not None:
             attributes |= self._speed(link)
         given: dict[str, object] = {"dev": unit.index[gpu]}
         if self.library == "rccl":
             units = (row.sm_count or 0) // row.devices if row else 0
-            given |= {"sm": units, "gcn": gcn_of(row) if row else ""}
+            given |= {"sm": units, "gcn": gcn_of(model)}
         else:
             given["sm"] = (row.cc if row else None) or 0
         given |= {"rank": self._rank(gpu), "gdr": int(self.gdr)}
-        ends = _element("gpu", given, self._ends(gpu, row, indent + 4), indent + 2)
+        ends = _element("gpu", given, self._ends(gpu, model, indent + 4), indent + 2)
         yield from _element("pci", attributes, ends, indent)
 
     def _rank(self, gpu: int) -> int:
-        return self.unit.of_kind(ComponentKind.GPU).tolist().index(gpu)
+        return int(np.searchsorted(self.unit.of_kind(ComponentKind.GPU), gpu))
 
-    def _gpu_class(self, row: Gpu | None) -> str:
+    def _gpu_class(self, model: str) -> str:
         if self.library != "rccl":
             return "0x030200"
-        return "0x038000" if row is not None and row.key == "mi250x" else "0x120000"
+        return "0x038000" if model in _DISPLAY_CLASS else "0x120000"
 
-    def _ends(self, gpu: int, row: Gpu | None, indent: int) -> Iterator[str]:
+    def _ends(self, gpu: int, model: str, indent: int) -> Iterator[str]:
         """The links of a GPU beside PCIe."""
         unit = self.unit
         for link in self._of(gpu, LinkKind.NVLINK, LinkKind.XGMI):
             target = int(unit.target[link])
             to_switch = unit.kind[target] == ComponentKind.NVSWITCH
-            class_ = "0x068000" if to_switch else self._gpu_class(row)
+            class_ = "0x068000" if to_switch else self._gpu_class(model)
             name = "xgmi" if unit.link_kind[link] == LinkKind.XGMI else "nvlink"
             end = {"target": self.bus[target], "count": unit.lanes[link], "tclass": class_}
             yield from _element(name, end, (), indent)
@@ -224,7 +234,7 @@ class _Writer:
         unit = self.unit
         label = unit.labels.get(nic_, "")
         attributes: dict[str, object] = {
-            "name": label if label and not _BUS.fullmatch(label) else f"nic{unit.index[nic_]}"
+            "name": label if label and not _BUS.fullmatch(label) else self._port_name(nic_)
         }
         if unit.rail[nic_] >= 0:
             attributes["dev"] = unit.rail[nic_]
@@ -234,9 +244,13 @@ class _Writer:
             "latency": "0.000000",
             "guid": f"0x{_card_number(self.bus[nic_]):x}",
             "maxconn": 131072,
-            "gdr": int(self.gdr),
+            "gdr": int(self.gdr and self.network != "socket"),
         }
         yield from _element("net", attributes, (), indent + 2)
+
+    def _port_name(self, nic_: int) -> str:
+        """A name of the kind that the driver would give."""
+        return f"{'eth' if self.network == 'socket' else 'nic'}{self.unit.index[nic_]}"
 
     def _without_pcie(self, cpu: int) -> Iterator[str]:
         """GPUs that reach their CPU over C2C alone."""
@@ -266,7 +280,9 @@ def _adapter_ids(model: str, network: str) -> tuple[str, str]:
         key = nic(model).key if model else ""
     except UnknownName:
         key = ""
-    return ids_of_nic(key) if key else ("0x1d0f", "0xefa0") if network == "efa" else ("", "")
+    if network == "efa":
+        return "0x1d0f", "0xefa0"
+    return ids_of_nic(key) if key else ("", "")
 
 
 def _card_number(bus: str) -> int:

@@ -1,0 +1,170 @@
+"""Blocks: everyone sends to everyone, put on resources without writing the pairs down.
+
+Within a domain the pairs are few. Between domains a message is a way out of its node, which hangs
+on its source and on the rail that its target's NIC is on, a way through the fabric, and a way in,
+which hangs on its target: each is counted on its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from wirespeed.collectives.carry import Carrier, Moved
+from wirespeed.collectives.costs import Medium, Term
+from wirespeed.collectives.doors import Routed, doors_of, unconnected
+from wirespeed.collectives.peers import domain_of
+from wirespeed.collectives.schedule import Block, transfers
+from wirespeed.topology.fabrics.crowds import Crowd, pairs_of
+
+Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def carry_block(on: Carrier, block: Block) -> tuple[Moved, Floats]:
+    """The block on resources, and the share of the bytes behind each latency [t].
+
+    Not every message has a latency of its own there, but the slowest is among them. Infeasible
+    where two GPUs have no way to each other.
+    """
+    domain = np.unique(domain_of(on.cluster, on.group.gpus), return_inverse=True)[1].reshape(-1)
+    source, target = _together(domain)
+    moved = on.carry(transfers(source, target, block.share))
+    shares = np.full(len(source), block.share)
+    if domain.any():
+        latency, share = _across(on, moved, domain, block.share)
+        shares = np.append(shares, share)
+        moved = Moved(
+            moved.loads,
+            np.append(moved.latency, latency),
+            np.append(moved.medium, np.full(len(latency), int(Medium.NETWORK))),
+        )
+    return moved, shares
+
+
+def _together(domain: Ids) -> tuple[Ids, Ids]:
+    """All pairs of different ranks of one domain."""
+    order = np.argsort(domain, kind="stable")
+    sizes = np.bincount(domain)
+    size = sizes[domain[order]]
+    first = (np.cumsum(sizes) - sizes)[domain[order]]
+    source = np.repeat(order, size)
+    within = np.arange(len(source)) - np.repeat(np.cumsum(size) - size, size)
+    target = order[np.repeat(first, size) + within]
+    kept = source != target
+    return source[kept], target[kept]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ends:
+    """One side of a block: a crowd whose weights count messages, and the latency to its NICs."""
+
+    crowd: Crowd
+    latency: Floats
+
+
+def _across(on: Carrier, moved: Moved, domain: Ids, share: float) -> tuple[Floats, Floats]:
+    """Puts what crosses domains on resources; latencies, and the share behind each."""
+    cluster, group = on.cluster, on.group
+    wiring = cluster.topology.wiring
+    if wiring is None:
+        raise unconnected(cluster, int(group.gpus[0]))
+    doors = doors_of(cluster, group)
+    if (doors.nic < 0).any():
+        raise unconnected(cluster, int(group.gpus[np.flatnonzero(doors.nic < 0)[0]]))
+    rail = cluster.topology.rail[doors.nic].astype(np.int64)
+    names, example, number = np.unique(rail, return_index=True, return_inverse=True)
+    number = number.reshape(-1)
+    source, to, messages = _outward(domain, number, len(names))
+    free = np.full(len(source), -1, np.int64)
+    routed = doors.choose(cluster, group, source, example[to], free)
+    out = on.leave(moved, group.gpus[source], routed, messages * share)
+    ranks, in_domain = len(group), np.bincount(domain)
+    arriving = np.asarray((ranks - in_domain[domain]) * share, np.float64)
+    back = on.to_nic(moved, doors.nic, group.gpus, arriving)
+    ends = (
+        _Ends(Crowd(routed.nic_out, np.ones(len(source)), to, domain[source]), out),
+        _Ends(Crowd(doors.nic, np.ones(ranks), number, domain), back),
+    )
+    moved.add(Term.NETWORK, _through(on, ends, routed, doors.nic[example[to]]) * share)
+    latency = _slowest(on, *ends)
+    total = float(ranks * ranks - (in_domain**2).sum()) * share
+    return latency, np.full(len(latency), total / len(latency))
+
+
+def _outward(domain: Ids, rail: Ids, rails: int) -> tuple[Ids, Ids, Floats]:
+    """Ranks and rails that they send to: as often as ranks outside their domain hang on it."""
+    ranks = len(domain)
+    source, to = np.repeat(np.arange(ranks), rails), np.tile(np.arange(rails), ranks)
+    here = np.bincount(domain * rails + rail, minlength=(int(domain.max()) + 1) * rails)
+    everywhere = np.bincount(rail, minlength=rails)
+    messages = (everywhere[to] - here[domain[source] * rails + to]).astype(np.float64)
+    sent = messages > 0
+    return source[sent], to[sent], messages[sent]
+
+
+def _through(on: Carrier, ends: tuple[_Ends, _Ends], routed: Routed, far: Ids) -> Floats:
+    """[resources] messages through the fabric; `far` is a NIC on the rail that each end sends to.
+
+    Where they cannot be counted all at once, flow by flow: those between two NICs are one.
+    """
+    topology, routing = on.cluster.topology, on.cluster.routing
+    wiring, capacity = topology.wiring, topology.capacity
+    assert wiring is not None
+    source, target = (_by_nic(end.crowd) for end in ends)
+    loads = np.zeros(topology.resources)
+    reached = wiring.reachable(routed.nic_out.astype(np.int32), far.astype(np.int32)).all()
+    if reached:
+        counted = wiring.crowd_loads(source, target, routing=routing, capacity=capacity)
+        if counted is not None:
+            loads[: len(counted)] = counted
+            return loads
+    for a, b in pairs_of(source, target):
+        nics = source.nic[a].astype(np.int32), target.nic[b].astype(np.int32)
+        paths = wiring.paths(*nics, routing=routing, capacity=capacity)
+        amount = (source.weight[a] * target.weight[b])[paths.owner()] * paths.share
+        loads += np.bincount(paths.resource, amount, minlength=len(loads))
+    return loads
+
+
+def _by_nic(crowd: Crowd) -> Crowd:
+    """The crowd with one end for each NIC and rail; a NIC belongs to one domain."""
+    width = int(crowd.together.max(initial=0)) + 1
+    key = crowd.nic * width + crowd.together
+    _, example, place = np.unique(key, return_index=True, return_inverse=True)
+    weight = np.bincount(place.reshape(-1), crowd.weight, minlength=len(example))
+    count = weight.astype(np.float64)
+    return Crowd(crowd.nic[example], count, crowd.together[example], crowd.apart[example])
+
+
+def _slowest(on: Carrier, source: _Ends, target: _Ends) -> Floats:
+    """Latencies of messages among which is the longest.
+
+    Ends that are alike but for their place differ in how far they are from each other: the first
+    and the last of each kind stand for all.
+    """
+    a, b = _outer(source), _outer(target)
+    one, other = source.crowd, target.crowd
+    a, b = np.repeat(a, len(b)), np.tile(b, len(a))
+    fit = (one.together[a] == other.together[b]) & (one.apart[a] != other.apart[b])
+    a, b = a[fit], b[fit]
+    topology, wiring = on.cluster.topology, on.cluster.topology.wiring
+    assert wiring is not None
+    nics = one.nic[a].astype(np.int32), other.nic[b].astype(np.int32)
+    paths = wiring.paths(*nics, routing=on.cluster.routing, capacity=topology.capacity)
+    wires = paths.share * topology.latency[paths.resource]
+    through = np.bincount(paths.owner(), wires, minlength=len(a))
+    latency: Floats = source.latency[a] + through + target.latency[b]
+    return latency
+
+
+def _outer(ends: _Ends) -> Ids:
+    """Positions of the first and the last end of each rail and latency."""
+    kinds = np.stack([ends.crowd.together, ends.latency.round(12)], axis=1)
+    _, kind = np.unique(kinds, axis=0, return_inverse=True)
+    order = np.lexsort((np.arange(len(kind)), kind.reshape(-1)))
+    starts = np.flatnonzero(np.diff(kind.reshape(-1)[order], prepend=-1))
+    stops = np.append(starts[1:], len(order)) - 1
+    return np.unique(order[np.append(starts, stops)])
