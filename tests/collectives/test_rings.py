@@ -7,11 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectives.collective_cases import build, cluster, group, machine
+from collectives.collective_cases import build, cluster, group, machine, rows
+from wirespeed.collectives.algorithms.ring import ring_schedule
+from wirespeed.collectives.carry import Carrier
+from wirespeed.collectives.costs import Term
 from wirespeed.collectives.layout import layout_of
+from wirespeed.collectives.operation import Operation
 from wirespeed.collectives.rings import Rings, find_rings
 from wirespeed.topology.cluster import Cluster, Group, everyone
-from wirespeed.topology.kinds import ComponentKind, PathType
+from wirespeed.topology.kinds import ComponentKind, LinkKind, PathType
 
 NODES = [
     "dgx-1v",
@@ -231,3 +235,38 @@ def test_bridged_pairs_stand_together_in_a_ring():
     after = dict(zip(gpus, [*gpus[1:], gpus[0]], strict=True))
     joined = [on.router.path_type(a, b) == PathType.NVL for a, b in after.items()]
     assert sum(joined) == 4
+
+
+def network_loads(on: Cluster) -> np.ndarray:
+    """Bytes of a ring all-reduce on each compute NIC's cable, out and in, for each byte."""
+    topology = on.topology
+    schedule = ring_schedule(Operation.ALL_REDUCE, rings_of(on))
+    carrier = Carrier(on, everyone(on))
+    moved = [carrier.carry(p.transfers).loads[Term.NETWORK] * p.repeat for p in schedule.phases]
+    nics = topology.of_kind(ComponentKind.NIC)
+    nics = nics[topology.rail[nics] >= 0]
+    cables = np.flatnonzero(
+        (topology.link_kind == LinkKind.NETWORK)
+        & (np.isin(topology.source, nics) | np.isin(topology.target, nics))
+    )
+    return sum(moved)[cables]
+
+
+@pytest.mark.parametrize("units", [2, 3, 5])
+@pytest.mark.parametrize("name", ["dgx-h100", "aws-p4d", "aws-p5", "mi300x-8", "dgx-1v", "polaris"])
+def test_all_nics_carry_alike_whether_nodes_are_even_or_odd(name, units):
+    """Where rails are networks of their own, the ring closes on its rail, by PXN if it can."""
+    loads = network_loads(cluster(name, units))
+    assert loads == pytest.approx(np.full(len(loads), loads[0]))
+
+
+@pytest.mark.parametrize("name", [*NODES, *RACKS])
+def test_three_nodes_are_no_worse_than_half_as_fast_as_two(name):
+    rate = [rows("all_reduce", cluster(name, n), [2**33])[0].busbw_GBps for n in (2, 3)]
+    assert 0.45 * rate[0] <= rate[1] <= 1.05 * rate[0]
+
+
+@pytest.mark.parametrize("members", [[0, 9], [0, 1, 10, 12], [3, 8, 21]])
+def test_gpus_of_different_rails_find_a_way(members):
+    on = cluster("aws-p4d", 3)
+    assert rows("all_reduce", on, [2**30], group(on, members))[0].busbw_GBps > 1

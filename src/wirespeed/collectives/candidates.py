@@ -95,6 +95,38 @@ def options_of(collective: Collective, cluster: Cluster, group: Group) -> Option
     return Options(tuple(found), tuple(bases), plan, tuple(planned))
 
 
+def taken(collective: Collective, cluster: Cluster, group: Group, size: float) -> Candidate:
+    """What the library takes for one size [B], without laying out the other ways."""
+    sizes = np.array([size], np.float64)
+    if collective.operation in CHOSEN:
+        plan = make_plan(collective, cluster, group)
+        option = plan.options[int(plan.choice(sizes)[0])]
+        laid = laid_schedules(collective, Carrier(cluster, group), {option.algorithm})
+        if laid:
+            costs = costs_of(cost_class(cluster, collective.launch), cluster.parameters)
+            candidate = price(laid[option.algorithm], costs, option.protocol)
+            return replace(candidate, channels=option.channels)
+    options = options_of(collective, cluster, group)
+    return options.candidates[int(options.choice(sizes)[0])]
+
+
+def time_of(collective: Collective, cluster: Cluster, group: Group, size: float) -> float:
+    """The time [s] of one size [B], for which only what the library takes is laid out."""
+    candidate = taken(collective, cluster, group, size)
+    return float(candidate.time(np.array([size], np.float64))[0])
+
+
+def schedule_named(
+    algorithm: str, collective: Collective, cluster: Cluster, group: Group
+) -> Schedule:
+    """The schedule that a candidate of this algorithm stands for; copies have none."""
+    if collective.operation not in CHOSEN:
+        return _direct(collective.operation, len(group))
+    schedule = _schedule(Algorithm(algorithm), collective, layout_of(cluster, group))
+    assert schedule is not None
+    return schedule
+
+
 def laid_schedules(
     collective: Collective, on: Carrier, algorithms: set[Algorithm]
 ) -> dict[Algorithm, Laid]:

@@ -143,13 +143,23 @@ class Carrier:
         return self.put(moved, source, target, share, leg, term)
 
     def _routed(self, transfers: Transfers, far: Ids, source: Ids) -> Routed:
-        """The NICs that the schedule names, and where it names none, those of `Doors`."""
+        """The NICs that the schedule names, and where it names none, those of `Doors`.
+
+        So too where two NICs are on rails apart, as when a ring over an odd number of nodes closes:
+        what arrives by a NIC has left by that rail.
+        """
         nic_out, nic_in = transfers.nic_out[far].copy(), transfers.nic_in[far].copy()
         via = source[far].copy()
-        free = np.flatnonzero((nic_out < 0) | (nic_in < 0))
+        named = (nic_out >= 0) & (nic_in >= 0)
+        wiring = self.cluster.topology.wiring
+        if wiring is not None:
+            out, into = nic_out[named].astype(np.int32), nic_in[named].astype(np.int32)
+            named[named] = wiring.reachable(out, into)
+        free = np.flatnonzero(~named)
         if len(free):
             ends = transfers.source[far[free]], transfers.target[far[free]]
-            chosen = doors_of(self.cluster, self.group).choose(self.cluster, self.group, *ends)
+            doors = doors_of(self.cluster, self.group)
+            chosen = doors.choose(self.cluster, self.group, *ends, nic_in[free])
             via[free], nic_out[free], nic_in[free] = chosen.via, chosen.nic_out, chosen.nic_in
         return Routed(via, nic_out, nic_in)
 

@@ -21,6 +21,17 @@ def copy_candidate(collective: Collective, cluster: Cluster, group: Group) -> Ca
     Both directions of a bidirectional copy run at once; staged through the host they share what
     the host can stage.
     """
+    leg, paths = copy_paths(collective, cluster, group)
+    per_byte, worst, payload = _slowest(cluster, paths, leg, collective.operation)
+    if leg is Leg.HOST and len(paths) > 1:
+        staged = cluster.parameters.number("transport.host.copy_pair") * GB
+        per_byte = max(per_byte, len(paths) / staged)
+    latency = cluster.parameters.number("call.copy.us") * US
+    return Candidate("Copy", "", 1, latency, per_byte, worst, payload)
+
+
+def copy_paths(collective: Collective, cluster: Cluster, group: Group) -> tuple[Leg, Paths]:
+    """How a copy goes, and its path for each direction."""
     first = int(group.gpus[0])
     if collective.operation is Operation.P2P_COPY:
         second = int(group.gpus[1])
@@ -36,13 +47,7 @@ def copy_candidate(collective: Collective, cluster: Cluster, group: Group) -> Ca
     if not collective.bidirectional:
         ways = ways[:1]
     source, target = zip(*ways, strict=True)
-    paths = cluster.router.inside(source, target, way)
-    per_byte, worst, payload = _slowest(cluster, paths, leg, collective.operation)
-    if leg is Leg.HOST and len(ways) > 1:
-        staged = cluster.parameters.number("transport.host.copy_pair") * GB
-        per_byte = max(per_byte, len(ways) / staged)
-    latency = cluster.parameters.number("call.copy.us") * US
-    return Candidate("Copy", "", 1, latency, per_byte, worst, payload)
+    return leg, cluster.router.inside(source, target, way)
 
 
 def _slowest(

@@ -35,10 +35,15 @@ class Doors:
     on_rail: Ids
     proxy: Ids
 
-    def choose(self, cluster: Cluster, group: Group, source: Ids, target: Ids) -> Routed:
-        """NICs and proxies for messages between ranks of different domains."""
+    def choose(
+        self, cluster: Cluster, group: Group, source: Ids, target: Ids, arrive: Ids
+    ) -> Routed:
+        """NICs and proxies for messages between ranks of different domains.
+
+        `arrive` is the NIC that each arrives by, -1 for the one next to its target.
+        """
         topology = cluster.topology
-        nic_in = self.nic[target]
+        nic_in = np.where(arrive >= 0, arrive, self.nic[target])
         nic_out = self.nic[source]
         gpu = group.gpus[source]
         for ranks, nics in ((source, nic_out), (target, nic_in)):

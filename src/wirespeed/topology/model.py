@@ -105,6 +105,8 @@ class Topology:
         capacity = self.capacity.copy()
         capacity[ids] = 0.0 if factor == 0 else capacity[ids] * factor
         is_link = ids < self.links
-        touched = np.concatenate([self.source[ids[is_link]], ids[~is_link] - self.links])
+        cut = ids[is_link]
+        parts = (self.source[cut], self.target[cut], ids[~is_link] - self.links)
+        touched = np.concatenate([part.astype(np.int64) for part in parts])
         units = set(self.unit_of(touched).tolist()) - {len(self.unit_class)}
         return replace(self, capacity=capacity, altered=self.altered | units)

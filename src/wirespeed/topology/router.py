@@ -62,6 +62,7 @@ class Router:
     _classes: dict[int, UnitRoutes] = field(default_factory=dict)
     _rows: dict[tuple[int, int, int, Way], Route] = field(default_factory=dict)
     _nearest: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
+    _cabled: npt.NDArray[np.bool_] | None = None
 
     def on(self, topology: Topology) -> Router:
         """A router for the same cluster after changes; it knows the routes of units not touched."""
@@ -223,10 +224,23 @@ class Router:
             if shape.rail[n] >= 0
             and shape.node[n] == shape.node[gpu]
             and self._is_up(routes, int(n))
+            and self._has_cable(unit, int(n))
         ]
         ways = [(nccl_path(routes, gpu, nic, pxn=False), int(shape.rail[nic]), nic) for nic in nics]
         ranked = sorted(way for way in ways if way[0] != PathType.DIS)
         return tuple(nic for kind, _, nic in ranked if kind == ranked[0][0])
+
+    def _has_cable(self, unit: int, nic: int) -> bool:
+        """Whether a NIC of a unit has a cable to the fabric that is up; without fabric, always."""
+        topology = self.topology
+        if topology.wiring is None:
+            return True
+        if self._cabled is None:
+            first = int(topology.first_link[-1])
+            up = topology.capacity[first : topology.links].reshape(-1, 2).min(axis=1) > 0
+            self._cabled = np.zeros(topology.components, bool)
+            self._cabled[topology.source[first : topology.links : 2][up]] = True
+        return bool(self._cabled[topology.first_component[unit] + nic])
 
     @staticmethod
     def _is_up(routes: UnitRoutes, component: int) -> bool:

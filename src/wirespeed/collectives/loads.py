@@ -1,0 +1,191 @@
+"""Loads: what one call puts on every resource: bytes, time, and how full it runs meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from wirespeed.collectives.blocks import carry_block
+from wirespeed.collectives.candidate import Candidate
+from wirespeed.collectives.candidates import schedule_named, taken
+from wirespeed.collectives.carry import Carrier
+from wirespeed.collectives.copies import copy_paths
+from wirespeed.collectives.costs import Term, cost_class, costs_of, factor_of
+from wirespeed.collectives.operation import COPIES, Collective
+from wirespeed.collectives.protocol import Protocol
+from wirespeed.topology.address import resource_name
+from wirespeed.topology.alike import mixed
+from wirespeed.topology.cluster import Cluster, Group
+from wirespeed.topology.kinds import ComponentKind, LinkKind
+from wirespeed.topology.model import Topology
+from wirespeed.units import GB, US
+
+Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int64]
+
+_DIGITS = 9
+"""Significant digits in which loads are alike."""
+
+
+class LoadRow(msgspec.Struct, frozen=True):
+    """Resources that are alike and loaded alike: `count` of them, of which `name` is the first."""
+
+    name: str
+    count: int
+    kind: str
+    bytes: float
+    """Payload on each."""
+    share: float
+    """Payload in the time of the call, as a share of what each could move at its wire rate."""
+    busy_us: float
+    """How long each works, overhead of transport and protocol included."""
+    bandwidth_GBps: float
+
+
+class LoadReport(msgspec.Struct, frozen=True):
+    """The loads of one call, the busiest resources first."""
+
+    operation: str
+    size_bytes: int
+    time_us: float
+    algorithm: str
+    protocol: str
+    rows: tuple[LoadRow, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loads:
+    """One call on its resources.
+
+    Attributes:
+        candidate: the way that the library takes.
+        size: [B] of the call; `time` [s] that it takes.
+        payload: [resources] bytes on each.
+        busy: [resources] seconds of work; inf where bytes meet a resource that is down.
+    """
+
+    candidate: Candidate
+    size: float
+    time: float
+    payload: Floats
+    busy: Floats
+
+    def share(self, topology: Topology) -> Floats:
+        """[resources] payload in the time of the call as a share of what the wire could move."""
+        could = topology.capacity * self.time
+        share = np.zeros(len(could))
+        np.divide(self.payload, could, out=share, where=(self.payload > 0) & (could > 0))
+        return share
+
+    def share_by_address(self, topology: Topology) -> dict[str, float]:
+        """The share of every loaded link and component by its address, for drawings."""
+        share = self.share(topology)
+        return {resource_name(topology, r): float(share[r]) for r in np.flatnonzero(share).tolist()}
+
+
+def loads_of(collective: Collective, cluster: Cluster, group: Group, size: float) -> Loads:
+    """The loads of a call of so many bytes, done as the library would do it.
+
+    Raises Infeasible where GPUs have no way to each other.
+    """
+    candidate = taken(collective, cluster, group, size)
+    payload, wire = _per_byte(collective, cluster, group, candidate)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        busy = np.where(wire > 0, wire * size / cluster.topology.capacity, 0.0)
+    time = float(candidate.time(np.array([size], np.float64))[0])
+    return Loads(candidate, size, time, payload * size, busy)
+
+
+def load_report(
+    collective: Collective, cluster: Cluster, group: Group, size: float, *, top: int | None = None
+) -> LoadReport:
+    """The loads of a call as rows, resources that are loaded alike in one; the first `top`."""
+    loads = loads_of(collective, cluster, group, size)
+    rows = sorted(_rows(loads, cluster.topology), key=lambda row: -row.busy_us)
+    return LoadReport(
+        operation=collective.operation.value,
+        size_bytes=int(size),
+        time_us=loads.time / US,
+        algorithm=loads.candidate.algorithm,
+        protocol=loads.candidate.protocol,
+        rows=tuple(rows[:top]),
+    )
+
+
+def _per_byte(
+    collective: Collective, cluster: Cluster, group: Group, candidate: Candidate
+) -> tuple[Floats, Floats]:
+    """[resources] bytes of payload, and of wire time, for each byte of the call."""
+    resources = cluster.topology.resources
+    payload, wire = np.zeros(resources), np.zeros(resources)
+    if collective.operation in COPIES:
+        _, paths = copy_paths(collective, cluster, group)
+        payload += np.bincount(paths.resource, paths.share, minlength=resources)
+        worst = candidate.bottleneck
+        # One overhead for the whole way: that of its slowest part.
+        factor = candidate.per_byte * cluster.topology.capacity[worst] / payload[worst]
+        return payload, payload * factor
+    costs = costs_of(cost_class(cluster, collective.launch), cluster.parameters)
+    straight = candidate.algorithm == "Direct"
+    factor = factor_of(costs, Protocol(candidate.protocol), straight=straight)
+    on = Carrier(cluster, group)
+    for phase in schedule_named(candidate.algorithm, collective, cluster, group).phases:
+        parts: list[tuple[dict[Term, Floats], int]] = []
+        if len(phase.transfers):
+            parts.append((on.carry(phase.transfers).loads, phase.repeat))
+        if phase.block is not None:
+            parts.append((carry_block(on, phase.block)[0].loads, phase.repeat))
+        if phase.spokes is not None:
+            parts.append((on.carry_spokes(phase.spokes), 1))
+        for loads, times in parts:
+            for term, load in loads.items():
+                payload += load * times
+                wire += load * (times * factor[term])
+    return payload, wire
+
+
+def _rows(loads: Loads, topology: Topology) -> Iterator[LoadRow]:
+    share = loads.share(topology)
+    used = np.flatnonzero((loads.payload > 0) & np.isfinite(topology.capacity))
+    if not len(used):
+        return
+    is_link = used < topology.links
+    link = np.where(is_link, used, 0)
+    part = np.where(is_link, 0, used - topology.links)
+    ends = [
+        np.where(is_link, topology.kind[topology.source[link]], topology.kind[part]),
+        np.where(is_link, topology.kind[topology.target[link]], -1),
+        np.where(is_link, topology.link_kind[link], -1),
+    ]
+    amounts = [loads.payload[used], loads.busy[used], topology.capacity[used]]
+    key = mixed(*ends, *map(_rounded, amounts))
+    _, first, count = np.unique(key, return_index=True, return_counts=True)
+    for k, alike in zip(first.tolist(), count.tolist(), strict=True):
+        resource = int(used[k])
+        yield LoadRow(
+            name=resource_name(topology, resource),
+            count=alike,
+            kind=_kind(topology, resource),
+            bytes=float(loads.payload[resource]),
+            share=float(share[resource]),
+            busy_us=float(loads.busy[resource]) / US,
+            bandwidth_GBps=float(topology.capacity[resource]) / GB,
+        )
+
+
+def _kind(topology: Topology, resource: int) -> str:
+    if resource < topology.links:
+        return LinkKind(topology.link_kind[resource]).word
+    return ComponentKind(topology.kind[resource - topology.links]).word
+
+
+def _rounded(values: Floats) -> Floats:
+    """Values to as many digits as mean anything."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = 10.0 ** (_DIGITS - 1 - np.floor(np.log10(np.abs(values))))
+        rounded = np.round(values * scale) / scale
+    return np.where(np.isfinite(rounded), rounded, values)

@@ -1,0 +1,1 @@
+"""What to change and what would follow: faults, delays, layouts, placement."""
