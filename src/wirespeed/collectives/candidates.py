@@ -133,7 +133,7 @@ def laid_schedules(
     """Those of the algorithms that are modelled, on the resources of a cluster and group."""
     layout = layout_of(on.cluster, on.group)
     laid = {}
-    for algorithm in algorithms:
+    for algorithm in sorted(algorithms):
         schedule = _schedule(algorithm, collective, layout)
         if schedule is not None:
             laid[algorithm] = lay(schedule, on)

@@ -151,21 +151,33 @@ def _add(loads: Loads, more: Loads, times: int) -> None:
 
 def _worst(loads: Loads, capacity: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
     """The resources that can be the bottleneck under some overheads, and how busy each is."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        busy = {t: np.where(load > 0, load / capacity, 0.0) for t, load in loads.items()}
-    total = sum(busy.values(), np.zeros(len(capacity)))
-    kinds = np.zeros(len(capacity), np.int8)
-    for b in busy.values():
-        kinds += b > 0
+    used = {term: np.flatnonzero(load) for term, load in loads.items()}
+    with np.errstate(divide="ignore"):
+        busy = {term: loads[term][here] / capacity[here] for term, here in used.items()}
+    total, kinds = np.zeros(len(capacity)), np.zeros(len(capacity), np.int8)
+    for term, here in used.items():
+        total[here] += busy[term]
+        kinds[here] += 1
     # Of resources with one kind of traffic only the busiest of that kind can be it.
-    rows = [int(np.where(kinds == 1, b, -1.0).argmax()) for b in busy.values()]
+    rows = []
+    for term, here in used.items():
+        alone = kinds[here] == 1
+        if alone.any():
+            rows.append(int(here[np.where(alone, busy[term], -1.0).argmax()]))
     mixed = np.flatnonzero((kinds > 1) & (total * _MOST_OVERHEAD >= total.max(initial=0.0)))
     if len(mixed):
-        table = np.stack([b[mixed] for b in busy.values()], axis=1)
+        table = _busy(loads, mixed, capacity)
         _, first = np.unique(table, axis=0, return_index=True)
         rows += mixed[first].tolist()
-    kept = np.array(sorted({r for r in rows if total[r] > 0}), np.int64)
-    out = np.zeros((len(kept), len(Term)))
-    for term, b in busy.items():
-        out[:, term] = b[kept]
-    return kept, out
+    kept = np.array(sorted(set(rows)), np.int64)
+    return kept, _busy(loads, kept, capacity)
+
+
+def _busy(loads: Loads, resource: npt.NDArray[np.int64], capacity: Floats) -> Floats:
+    """[rows, terms] seconds on resources for each byte, by kind of traffic."""
+    busy = np.zeros((len(resource), len(Term)))
+    for term, load in loads.items():
+        mine = load[resource]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            busy[:, term] = np.where(mine > 0, mine / capacity[resource], 0.0)
+    return busy

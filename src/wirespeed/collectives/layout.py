@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from wirespeed.collectives.domains import domains_of
 from wirespeed.collectives.local_order import local_orders, local_walks
-from wirespeed.collectives.peers import domain_of
 from wirespeed.topology.cluster import Cluster, Group
 
 Ids = npt.NDArray[np.int64]
@@ -68,26 +68,10 @@ class Layout:
 
 def layout_of(cluster: Cluster, group: Group) -> Layout:
     """The layout of a group of two ranks or more."""
-    topology, router = cluster.topology, cluster.router
-    domain = domain_of(cluster, group.gpus)
-    names, first = np.unique(domain, return_index=True)
-    by_first = np.argsort(first, kind="stable")
-    sorted_ranks = np.argsort(domain, kind="stable")
-    parts = np.split(sorted_ranks, np.cumsum(np.bincount(np.searchsorted(names, domain)))[:-1])
-    ranks = tuple(parts[k] for k in by_first)
-    unit = topology.unit_of(group.gpus[first[by_first]])
-    begin = topology.first_component[unit].astype(np.int64)
-    kinds: dict[tuple[int, bytes], int] = {}
-    shapes: list[Shape] = []
-    which = np.empty(len(ranks), np.int64)
-    for k, members in enumerate(ranks):
-        local = group.gpus[members] - begin[k]
-        key = (router.class_of(int(unit[k])), local.tobytes())
-        if key not in kinds:
-            kinds[key] = len(shapes)
-            shapes.append(_shape(cluster, group.gpus[members], int(begin[k])))
-        which[k] = kinds[key]
-    return Layout(ranks, which, tuple(shapes), begin)
+    domains = domains_of(cluster, group)
+    begin = cluster.topology.first_component[domains.unit].astype(np.int64)
+    shapes = [_shape(cluster, group.gpus[domains.ranks[d]], int(begin[d])) for d in domains.example]
+    return Layout(domains.ranks, domains.kind, tuple(shapes), begin)
 
 
 def _shape(cluster: Cluster, gpus: Ids, begin: int) -> Shape:
