@@ -210,9 +210,7 @@ def crossed(
     chosen = [g for g in groups if g.folds == ALL and belongs(g) and name(g) != ALL]
     for platform in PLATFORMS:
         for label in sorted({name(g) for g in chosen if g.platform == platform}):
-            mine = {
-                g.size_class: g for g in chosen if g.platform == platform and name(g) == label
-            }
+            mine = {g.size_class: g for g in chosen if g.platform == platform and name(g) == label}
             cells = [
                 f"{percent(mine[size].median)} ({mine[size].rows:,})" if size in mine else ""
                 for size in SIZES
@@ -287,9 +285,7 @@ def one(
 ) -> Group | None:
     """The group of a platform and size class over all operations and generations."""
     key = (platform, ALL, size_class, ALL, folds)
-    named = (
-        (g.platform, g.operation, g.size_class, g.generation, g.folds) == key for g in groups
-    )
+    named = ((g.platform, g.operation, g.size_class, g.generation, g.folds) == key for g in groups)
     return next((g for g, same in zip(groups, named, strict=True) if same), None)
 
 
@@ -335,7 +331,9 @@ def baseline(result: ValidationReport) -> bytes:
 def rounded(group: Group) -> Group:
     """The group with errors as precise as a comparison needs them."""
     figures = ("median", "p90", "bias", "source_median")
-    return msgspec.structs.replace(group, **{name: round(getattr(group, name), 4) for name in figures})
+    return msgspec.structs.replace(
+        group, **{name: round(getattr(group, name), 4) for name in figures}
+    )
 
 
 def main() -> int:

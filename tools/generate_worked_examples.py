@@ -232,7 +232,9 @@ def small_ring() -> Worked:
         Line("the call", "GPU generation, launch mode and protocol", us(call)),
         Line("a step", f"{us(step)} + {us(on.near)} of wires and switches", us(step + on.near)),
         Line("steps", f"2 ({on.ranks} - 1) x {us(step + on.near)}", us(steps)),
-        Line("the bytes", f"{sent:g} B on NVLink, and the last step", f"{(wire + local) / US:.4f} us"),
+        Line(
+            "the bytes", f"{sent:g} B on NVLink, and the last step", f"{(wire + local) / US:.4f} us"
+        ),
         Line("time", "call, steps, bytes", us(time)),
     )
     return Worked(lines, time)

@@ -105,18 +105,25 @@ def options_of(
     return Options(tuple(found), tuple(bases), plan, tuple(planned))
 
 
-def time_of(collective: Collective, cluster: Cluster, group: Group, size: float) -> float:
-    """The time [s] of one size [B], for which only what the library takes is laid out."""
+def taken(collective: Collective, cluster: Cluster, group: Group, size: float) -> Candidate:
+    """What the library takes for one size [B], without laying out the other ways."""
     sizes = np.array([size], np.float64)
     if collective.operation in CHOSEN:
         plan = make_plan(collective, cluster, group)
-        taken = plan.options[int(plan.choice(sizes)[0])]
-        laid = laid_schedules(collective, Carrier(cluster, group), {taken.algorithm})
+        option = plan.options[int(plan.choice(sizes)[0])]
+        laid = laid_schedules(collective, Carrier(cluster, group), {option.algorithm})
         if laid:
             costs = costs_of(cost_class(cluster, collective.launch), cluster.parameters)
-            return float(price(laid[taken.algorithm], costs, taken.protocol).time(sizes)[0])
+            candidate = price(laid[option.algorithm], costs, option.protocol)
+            return replace(candidate, channels=option.channels)
     options = options_of(collective, cluster, group)
-    return float(options.candidates[int(options.choice(sizes)[0])].time(sizes)[0])
+    return options.candidates[int(options.choice(sizes)[0])]
+
+
+def time_of(collective: Collective, cluster: Cluster, group: Group, size: float) -> float:
+    """The time [s] of one size [B], for which only what the library takes is laid out."""
+    candidate = taken(collective, cluster, group, size)
+    return float(candidate.time(np.array([size], np.float64))[0])
 
 
 def schedule_named(

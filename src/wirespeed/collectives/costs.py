@@ -73,6 +73,14 @@ class Costs:
     local: float
 
 
+def factor_of(costs: Costs, protocol: Protocol, *, straight: bool) -> Floats:
+    """[terms] wire bytes for each byte of payload; `straight` where messages go by no algorithm."""
+    factor = costs.factor[protocol]
+    if not straight:
+        return factor
+    return factor * np.where(np.arange(len(Term)) == Term.NVLINK, costs.direct, 1.0)
+
+
 @dataclass(frozen=True, slots=True)
 class CostClass:
     """What decides the costs of a cluster: runs of one class cost the same."""

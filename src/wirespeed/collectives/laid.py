@@ -11,7 +11,7 @@ import numpy.typing as npt
 from wirespeed.collectives.blocks import carry_block
 from wirespeed.collectives.candidate import Candidate, Place
 from wirespeed.collectives.carry import Carrier, Moved
-from wirespeed.collectives.costs import Costs, Medium, Term
+from wirespeed.collectives.costs import Costs, Medium, Term, factor_of
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.schedule import Phase, Schedule
 from wirespeed.topology.kinds import ComponentKind, LinkKind
@@ -118,18 +118,14 @@ def _moved(phase: Phase, on: Carrier) -> Iterator[tuple[Moved, Floats, Floats | 
 def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
     """The candidate that a laid schedule is under a protocol."""
     direct = laid.algorithm == "Direct"
-    factor = costs.factor[protocol]
-    if direct:
-        factor = factor * np.where(np.arange(len(Term)) == Term.NVLINK, costs.direct, 1.0)
-    seconds = laid.busy @ factor
+    seconds = laid.busy @ factor_of(costs, protocol, straight=direct)
     worst = int(seconds.argmax()) if len(seconds) else -1
     waiting = laid.links + float(laid.steps @ costs.step[protocol])
     waiting += float(laid.messages @ costs.message)
     waiting += float(laid.switched @ np.array([costs.nvls_step, costs.sharp_step]))
     call = costs.call[protocol] + (costs.direct_call if direct else 0.0)
-    fill = float((laid.steps + laid.messages) @ costs.fill) + (
-        costs.nvls_fill if laid.switched[0] else 0.0
-    )
+    fill = float((laid.steps + laid.messages) @ costs.fill)
+    fill += costs.nvls_fill if laid.switched[0] else 0.0
     return Candidate(
         algorithm=laid.algorithm,
         protocol=protocol.value,
