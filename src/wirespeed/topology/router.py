@@ -196,9 +196,7 @@ class Router:
         nics = [
             int(n)
             for n in shape.of_kind(ComponentKind.NIC)
-            if shape.rail[n] >= 0
-            and shape.node[n] == shape.node[gpu]
-            and usable[begin + n]
+            if shape.rail[n] >= 0 and shape.node[n] == shape.node[gpu] and usable[begin + n]
         ]
         ways = [(nccl_path(routes, gpu, nic, pxn=False), int(shape.rail[nic]), nic) for nic in nics]
         ranked = sorted(way for way in ways if way[0] != PathType.DIS)
