@@ -33,17 +33,15 @@ def cut_name(
     nodes, other_nodes = np.unique(topology.node[side]), np.unique(topology.node[rest])
     if not np.isin(nodes, other_nodes).any():
         return _of_nodes(cluster, side, rest, tiers)
-    word = "gpus"
+    word = "gpus:"
     if len(nodes) == 1:
         others = rest[topology.node[rest] == nodes[0]]
         if not np.isin(topology.numa[side], topology.numa[others]).any():
-            word = "socket"
-        against = (
-            f"{spans(topology.index[others])} of" if len(others) == len(rest) else "the rest of"
-        )
-        return f"{word}: gpus {spans(topology.index[side])} against {against} node{nodes[0]}" + (
-            "" if len(others) == len(rest) else " and all other nodes"
-        )
+            word = "socket: gpus"
+        begin = f"{word} {spans(topology.index[side])} against"
+        if len(others) == len(rest):
+            return f"{begin} {spans(topology.index[others])} of node{nodes[0]}"
+        return f"{begin} the rest of node{nodes[0]} and all other nodes"
     shown = ", ".join(name_of(topology, int(g)) for g in side[:_SHOWN])
     return f"gpus: {shown}{' …' if len(side) > _SHOWN else ''} against the rest"
 
@@ -69,7 +67,7 @@ def _of_nodes(
         return f"node: node{nodes[0]} against the rest"
     if len(side) == len(rest):
         return f"halves: {_nodes(nodes)} against {_nodes(np.unique(topology.node[rest]))}"
-    return f"nodes: {_nodes(nodes)} against the rest"
+    return f"nodes: {spans(nodes)} against the rest"
 
 
 def parts_name(word: str, parts: int) -> str:

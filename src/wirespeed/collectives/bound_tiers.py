@@ -89,9 +89,12 @@ def _tier(
     back = rate.reshape(-1, 2)[:, ::-1].ravel()
     counts = np.bincount(group, ranks)
     half = (np.cumsum(counts) * 2 <= counts.sum()).astype(np.int64)
-    flows = [_passing(label, source, target, r, int(group.max()) + 1) for r in (rate, back)]
-    across = [_across(label, half, source, target, r) for r in (rate, back)]
-    return Tier(word, group, flows[0], flows[1], half, min(across))
+    groups = int(group.max()) + 1
+    # Where both directions of every cable are alike, one says it all.
+    ways = [rate] if np.array_equal(rate, back) else [rate, back]
+    flows = [_passing(label, source, target, way, groups) for way in ways]
+    across = [_across(label, half, source, target, way) for way in ways]
+    return Tier(word, group, flows[0], flows[-1], half, min(across))
 
 
 def _labels(

@@ -30,6 +30,7 @@ from wirespeed.collectives.bound_names import cut_name, parts_name
 from wirespeed.collectives.bound_search import Limit, Searched, cut_limits, search, tightest
 from wirespeed.collectives.bound_shifts import shift_limits
 from wirespeed.collectives.bound_tiers import Tier, tiers_of
+from wirespeed.collectives.library.plan import has_multicast
 from wirespeed.collectives.operation import COPIES, Operation
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import ComponentKind
@@ -92,7 +93,7 @@ def switches_help(cluster: Cluster) -> frozenset[str]:
     """
     able, machine = cluster.abilities, cluster.machine
     found = set()
-    if machine.has_nvswitch and able.nvls and (gpu(machine.gpu).cc or 0) >= 90:
+    if has_multicast(cluster) and (gpu(machine.gpu).cc or 0) >= 90:
         found.add("unit")
     if able.sharp and machine.network == "infiniband" and not able.socket:
         found.add("fabric")

@@ -30,6 +30,10 @@ _TERM = {
 _MEDIUM = {leg: Medium.NVLINK if leg is Leg.NVLINK else Medium.PCIE for leg in Leg}
 
 
+_PCIE = (LinkKind.PCIE,)
+_FABRIC = (LinkKind.NVLINK, LinkKind.XGMI)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Moved:
     """What transfers do.
@@ -46,15 +50,22 @@ class Moved:
 
     def add(self, term: Term, load: Floats) -> None:
         """Put more bytes of a kind on resources."""
-        self.loads[term] = self.loads[term] + load if term in self.loads else load
+        if term in self.loads:
+            self.loads[term] += load
+        else:
+            self.loads[term] = load
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Carrier:
-    """Lays messages of one group onto one cluster."""
+    """Lays messages of one group onto one cluster.
+
+    `ranks` is how many the library counts where the group is several of so many; else None.
+    """
 
     cluster: Cluster
     group: Group
+    ranks: int | None = None
 
     def carry(self, transfers: Transfers) -> Moved:
         """The transfers on resources; Infeasible where two GPUs have no way to each other."""
@@ -79,7 +90,7 @@ class Carrier:
         router = self.cluster.router
         pairs = router.pairs(source[near], target[near])
         examples = near[pairs.example]
-        ranks = len(self.group)
+        ranks = self.ranks or len(self.group)
         legs = np.array(
             [peer_leg(self.cluster, int(source[t]), int(target[t]), ranks) for t in examples]
         )
@@ -163,21 +174,10 @@ class Carrier:
 
         `term` is what they are on PCIe.
         """
-        topology, router = self.cluster.topology, self.cluster.router
+        router = self.cluster.router
         pairs = router.pairs(source, target)
-        load = router.pair_loads(pairs, _WAY[leg], share)
-        kind = topology.link_kind
-        parts = {
-            term: kind == LinkKind.PCIE,
-            Term.NVLINK: (kind == LinkKind.NVLINK) | (kind == LinkKind.XGMI),
-        }
-        rest = load.copy()
-        for part, mine in parts.items():
-            share_ = np.zeros(topology.resources)
-            share_[: topology.links][mine] = load[: topology.links][mine]
-            if share_.any():
-                moved.add(part, share_)
-                rest[: topology.links][mine] = 0.0
-        if rest.any():
-            moved.add(Term.OTHER, rest)
+        loads = router.pair_loads(pairs, _WAY[leg], share, _PCIE, _FABRIC)
+        for part, load in zip((term, Term.NVLINK, Term.OTHER), loads, strict=True):
+            if load is not None:
+                moved.add(part, load)
         return router.pair_latency(pairs, _WAY[leg])

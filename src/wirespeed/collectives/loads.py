@@ -10,13 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from wirespeed.collectives.candidate import Candidate
-from wirespeed.collectives.candidates import options_of, schedule_named
+from wirespeed.collectives.candidates import schedule_named, taken
 from wirespeed.collectives.carry import Carrier
 from wirespeed.collectives.copies import copy_paths
-from wirespeed.collectives.costs import Term, cost_class, costs_of
+from wirespeed.collectives.costs import cost_class, costs_of
+from wirespeed.collectives.laid import overhead, term_loads
 from wirespeed.collectives.operation import COPIES, Collective
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.topology.address import resource_name
+from wirespeed.topology.alike import mixed
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import ComponentKind, LinkKind
 from wirespeed.topology.model import Topology
@@ -90,13 +92,12 @@ def loads_of(collective: Collective, cluster: Cluster, group: Group, size: float
 
     Raises Infeasible where GPUs have no way to each other.
     """
-    options = options_of(collective, cluster, group)
-    one = np.array([size], np.float64)
-    candidate = options.candidates[int(options.choice(one)[0])]
+    candidate = taken(collective, cluster, group, size)
     payload, wire = _per_byte(collective, cluster, group, candidate)
     with np.errstate(divide="ignore", invalid="ignore"):
         busy = np.where(wire > 0, wire * size / cluster.topology.capacity, 0.0)
-    return Loads(candidate, size, float(candidate.time(one)[0]), payload * size, busy)
+    time = float(candidate.time(np.array([size], np.float64))[0])
+    return Loads(candidate, size, time, payload * size, busy)
 
 
 def load_report(
@@ -128,19 +129,12 @@ def _per_byte(
         # One overhead for the whole way: that of its slowest part.
         factor = candidate.per_byte * cluster.topology.capacity[worst] / payload[worst]
         return payload, payload * factor
-    factors = costs_of(cost_class(cluster, collective.launch), cluster.parameters).factor
-    factor = factors[Protocol(candidate.protocol)]
-    on = Carrier(cluster, group)
-    for phase in schedule_named(candidate.algorithm, collective, cluster, group).phases:
-        parts: list[tuple[dict[Term, Floats], int]] = []
-        if len(phase.transfers):
-            parts.append((on.carry(phase.transfers).loads, phase.repeat))
-        if phase.spokes is not None:
-            parts.append((on.carry_spokes(phase.spokes), 1))
-        for loads, times in parts:
-            for term, load in loads.items():
-                payload += load * times
-                wire += load * (times * factor[term])
+    costs = costs_of(cost_class(cluster, collective.launch), cluster.parameters)
+    factor = overhead(candidate.algorithm, costs, Protocol(candidate.protocol))
+    schedule = schedule_named(candidate.algorithm, collective, cluster, group)
+    for term, load in term_loads(schedule, Carrier(cluster, group)).items():
+        payload += load
+        wire += load * factor[term]
     return payload, wire
 
 
@@ -158,8 +152,8 @@ def _rows(loads: Loads, topology: Topology) -> Iterator[LoadRow]:
         np.where(is_link, topology.link_kind[link], -1),
     ]
     amounts = [loads.payload[used], loads.busy[used], topology.capacity[used]]
-    table = np.stack([*(e.astype(np.float64) for e in ends), *map(_rounded, amounts)], axis=1)
-    _, first, count = np.unique(table, axis=0, return_index=True, return_counts=True)
+    key = mixed(*ends, *map(_rounded, amounts))
+    _, first, count = np.unique(key, return_index=True, return_counts=True)
     for k, alike in zip(first.tolist(), count.tolist(), strict=True):
         resource = int(used[k])
         yield LoadRow(

@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from wirespeed.collectives.candidate import Candidate
-from wirespeed.collectives.candidates import options_of, schedule_named
+from wirespeed.collectives.candidates import schedule_named, taken
 from wirespeed.collectives.carry import Carrier
 from wirespeed.collectives.costs import cost_class, costs_of
+from wirespeed.collectives.laid import overhead
 from wirespeed.collectives.operation import COPIES, Collective
 from wirespeed.collectives.protocol import Protocol
-from wirespeed.collectives.schedule import Phase, Transfers
+from wirespeed.collectives.schedule import Transfers
 from wirespeed.errors import Infeasible, UsageError
 from wirespeed.network import After, Uses, simulate
 from wirespeed.topology.cluster import Cluster, Group, everyone
@@ -70,7 +71,7 @@ def delayed(
         start[rank] = seconds
     if collective.operation in COPIES:
         raise UsageError(f"{collective.operation} has no ranks that wait for each other")
-    candidate = _taken(collective, cluster, members, size)
+    candidate = taken(collective, cluster, members, size)
     flow = _flow(collective, cluster, members, candidate, size)
     ends = [_makespan(flow, cluster, begin) for begin in (start, np.zeros(len(members)))]
     rest = float(candidate.time(np.array([size], np.float64))[0]) - candidate.per_byte * size
@@ -88,11 +89,6 @@ class _Flow:
     after: After
 
 
-def _taken(collective: Collective, cluster: Cluster, group: Group, size: int) -> Candidate:
-    options = options_of(collective, cluster, group)
-    return options.candidates[int(options.choice(np.array([size], np.float64))[0])]
-
-
 def _flow(
     collective: Collective, cluster: Cluster, group: Group, candidate: Candidate, size: int
 ) -> _Flow:
@@ -104,7 +100,7 @@ def _flow(
             remedy="force one with --algo Ring",
         )
     (phase,) = schedule.phases
-    hops = phase.transfers
+    hops = phase.transfers if phase.block is None else phase.block.pairs()
     if len(hops) * phase.repeat > _MOST:
         raise Infeasible(
             f"late ranks of {len(group)} GPUs",
@@ -118,7 +114,7 @@ def _flow(
         target=hops.target[laps],
         bytes=hops.share[laps] * size,
         uses=one.select(laps),
-        after=_dependencies(phase),
+        after=_dependencies(hops, phase.repeat),
     )
 
 
@@ -128,7 +124,7 @@ def _uses(
     """What each message of a step uses, with the overhead of transport and protocol."""
     on = Carrier(cluster, group)
     costs = costs_of(cost_class(cluster, collective.launch), cluster.parameters)
-    factor = costs.factor[Protocol(candidate.protocol)]
+    factor = overhead(candidate.algorithm, costs, Protocol(candidate.protocol))
     resources, weights = [], []
     for k in range(len(hops)):
         one = slice(k, k + 1)
@@ -143,14 +139,13 @@ def _uses(
     return Uses.from_lists(resources, weights)
 
 
-def _dependencies(phase: Phase) -> After:
+def _dependencies(hops: Transfers, laps: int) -> After:
     """In each lap a message waits for what its sender got in the last lap, and for itself there.
 
     Hops of a ring follow each other in the order of the schedule, channel after channel.
     """
-    hops = phase.transfers
     count = len(hops)
-    if phase.repeat == 1:
+    if laps == 1:
         return After.from_lists([[] for _ in range(count)])
     brings: dict[tuple[int, int], int] = {}
     ranks = int(hops.source.max()) + 1
@@ -158,7 +153,7 @@ def _dependencies(phase: Phase) -> After:
         brings[k // ranks, target] = k
     before = [brings[k // ranks, rank] for k, rank in enumerate(hops.source.tolist())]
     rows: list[list[int]] = [[] for _ in range(count)]
-    for lap in range(1, phase.repeat):
+    for lap in range(1, laps):
         last = (lap - 1) * count
         rows += [sorted({last + before[k], last + k}) for k in range(count)]
     return After.from_lists(rows)

@@ -63,12 +63,12 @@ def colours_of(topology: Topology) -> Ids:
     parts: list[npt.ArrayLike] = [topology.kind, topology.model, topology.rail >= 0]
     parts += [topology.rate, topology.capacity[topology.links :]]
     colour = _numbered(np.stack([_word(part) for part in parts], axis=1))
-    link = _mixed(topology.link_kind, topology.lanes, topology.capacity[: topology.links])
+    link = mixed(topology.link_kind, topology.lanes, topology.capacity[: topology.links])
     back = link.reshape(-1, 2)[:, ::-1].ravel()
     while True:
         seen = np.zeros(topology.components, np.uint64)
         # Sums of hashes stand for the multiset of neighbours; 64 bits keep them apart.
-        np.add.at(seen, topology.source, _mixed(colour[topology.target], link, back))
+        np.add.at(seen, topology.source, mixed(colour[topology.target], link, back))
         finer = _numbered(np.stack([_word(colour), seen], axis=1))
         if finer.max(initial=0) == colour.max(initial=0):
             return colour
@@ -83,8 +83,8 @@ def _word(values: npt.ArrayLike) -> Words:
     return array.astype(np.int64).view(np.uint64)
 
 
-def _mixed(*columns: npt.ArrayLike) -> Words:
-    """A hash of each row."""
+def mixed(*columns: npt.ArrayLike) -> Words:
+    """A hash of 64 bits of each row; equal rows have equal ones."""
     total = np.zeros(np.shape(columns[0]), np.uint64)
     for column in columns:
         total = (total ^ _word(column)) * _ODD
@@ -94,7 +94,7 @@ def _mixed(*columns: npt.ArrayLike) -> Words:
 
 def _numbered(rows: Words) -> Ids:
     """Equal rows by one number, in order of first appearance."""
-    key = _mixed(*rows.T)
+    key = mixed(*rows.T)
     _, first, place = np.unique(key, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
