@@ -20,6 +20,7 @@ from wirespeed.collectives.library.names import Algorithm
 from wirespeed.collectives.operation import Collective, parse_operation
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.result import CollectiveForecast
+from wirespeed.collectives.siblings import groups_alike
 from wirespeed.errors import UsageError
 from wirespeed.topology.cluster import Cluster, Group, everyone
 from wirespeed.topology.ranks import parse_ranks
@@ -29,6 +30,7 @@ from wirespeed.units import parse_size, parse_sizes
 On = Source | Cluster
 Sizes = str | int | Sequence[int]
 Ranks = str | Sequence[int] | Group | None
+Siblings = bool | Sequence[Ranks]
 
 DEFAULT_SIZES = "8:16G"
 LAUNCHES = ("process", "thread", "graph")
@@ -51,6 +53,7 @@ def collective(
     algo: str | None = None,
     proto: str | None = None,
     launch: str = "process",
+    siblings: Siblings = False,
     explain: bool = False,
 ) -> CollectiveForecast:
     """The forecast of an operation, one row a message size.
@@ -64,6 +67,8 @@ def collective(
         algo: forces an algorithm.
         proto: forces a protocol.
         launch: process, thread or graph.
+        siblings: groups that do the same at the same time: True for the other GPUs grouped alike,
+            or a list, each written as `ranks` is.
         explain: also list what the library chose from.
 
     Raises WirespeedError with what to do about it.
@@ -71,7 +76,9 @@ def collective(
     target = _forced(_cluster(on), algo, proto)
     asked = _collective(op, dtype, launch)
     bytes_ = _sizes(sizes)
-    result = forecast(asked, target, bytes_, _group(ranks, target), explain=explain)
+    group = _group(ranks, target)
+    beside = _siblings(siblings, group, target)
+    result = forecast(asked, target, bytes_, group, siblings=beside, explain=explain)
     inputs = inputs_of(
         op=asked.operation.value,
         on=on,
@@ -82,6 +89,7 @@ def collective(
         algo=algo,
         proto=proto,
         launch=launch,
+        siblings=siblings or None,
         library=str(target.software),
         fabric=target.fabric or None,
         env=dict(target.software.env),
@@ -90,11 +98,22 @@ def collective(
     return with_inputs(result, inputs)
 
 
-def curve(op: str, on: On, *, ranks: Ranks = None, sizes: Sizes = DEFAULT_SIZES) -> Curve:
-    """Time [s] over sizes [B] of an operation, with the options and which one is taken where."""
+def curve(
+    op: str,
+    on: On,
+    *,
+    ranks: Ranks = None,
+    siblings: Siblings = False,
+    sizes: Sizes = DEFAULT_SIZES,
+) -> Curve:
+    """Time [s] over sizes [B] of an operation, with the options and which one is taken where.
+
+    `siblings` are groups that do the same at the same time, as `collective` takes them.
+    """
     target = _cluster(on)
     group = _group(ranks, target) or everyone(target)
-    return curve_of(_collective(op, "float", "process"), target, group, _sizes(sizes))
+    asked = _collective(op, "float", "process")
+    return curve_of(asked, target, group, _sizes(sizes), _siblings(siblings, group, target))
 
 
 def bound(op: str, on: On, size: Sizes, *, ranks: Ranks = None) -> LeastTime:
@@ -130,6 +149,14 @@ def _forced(target: Cluster, algo: str | None, proto: str | None) -> Cluster:
                 remedy="name one of them, or leave the choice to the library",
             )
     return replace(target, software=replace(target.software, settings=settings))
+
+
+def _siblings(siblings: Siblings, group: Group | None, target: Cluster) -> tuple[Group, ...]:
+    members = group or everyone(target)
+    if isinstance(siblings, bool):
+        return groups_alike(target, members) if siblings else ()
+    asked = (_group(one, target) or everyone(target) for one in siblings)
+    return tuple(one for one in asked if set(one.gpus) != set(members.gpus))
 
 
 def _sizes(sizes: Sizes) -> list[int]:

@@ -7,6 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from wirespeed.cli.options import (
+    LIBRARY,
     OUTPUT,
     THIS_MACHINE,
     USUAL_LIBRARY,
@@ -25,6 +26,7 @@ def collective(
     sizes: str = "8:16G",
     machine: MachineOptions = THIS_MACHINE,
     library: LibraryOptions = USUAL_LIBRARY,
+    siblings: Annotated[bool, Parameter(group=LIBRARY, negative=())] = False,
     explain: Annotated[bool, Parameter(group=OUTPUT)] = False,
     json: Json = False,
 ) -> int:
@@ -42,6 +44,8 @@ def collective(
         Which machines.
     library
         Which library.
+    siblings
+        The other GPUs, grouped as --ranks groups these, do the same at the same time.
     explain
         Also what the library chose from, with its own estimate and ours.
     json
@@ -60,6 +64,7 @@ def collective(
             ranks=library.ranks,
             algo=library.algo,
             proto=library.proto,
+            siblings=siblings,
             explain=explain,
         )
         for cluster in clusters(on, machine, library)

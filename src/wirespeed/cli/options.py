@@ -62,7 +62,7 @@ class LibraryOptions:
     proto: Annotated[str | None, Parameter(name="--proto", group=LIBRARY)] = None
     """Force a protocol: LL, LL128 or Simple."""
     ranks: Annotated[str | None, Parameter(name="--ranks", group=LIBRARY)] = None
-    """Which GPUs take part: 0-3, 0,2,4,6, node*/gpu0 or per-node=4."""
+    """Which GPUs take part: 0-3, 0,2,4,6, node*/gpu0, per-node=4 or stride=8."""
     parameters: Annotated[str, Parameter(name="--parameters", group=LIBRARY)] = "fitted"
     """fitted, or ideal: wires without overhead, steps without delay."""
 

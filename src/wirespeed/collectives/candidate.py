@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+
+
+class Place(IntEnum):
+    """Classes of resources that calls share, or do not: what runs on others is not slowed."""
+
+    NVLINK = 0
+    """NVLink and xGMI, with what switches them."""
+    PCIE = 1
+    NETWORK = 2
+    """NICs, cables and switches of the fabric."""
+    HOST = 3
+    """Host memory, links between sockets and from CPU to GPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +42,7 @@ class Candidate:
         fill: [s] of overhead in the pipeline; 0 where nothing is cut into pieces.
         bottleneck: the resource that sets `per_byte`; -1 for none.
         payload: bytes of payload that cross the bottleneck for each byte of the operation.
+        work: by `Place`, s for each byte that the busiest resource there works, overhead included.
     """
 
     algorithm: str
@@ -41,6 +55,7 @@ class Candidate:
     local: float = 0.0
     fill: float = 0.0
     exponent: float = 0.5
+    work: tuple[float, ...] = ()
 
     def time(self, sizes: Floats) -> Floats:
         """[s] for sizes [B]."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,6 +28,7 @@ from wirespeed.collectives.operation import COPIES, Collective, Operation
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.rings import find_rings
 from wirespeed.collectives.schedule import Schedule
+from wirespeed.collectives.siblings import by_place, sibling_loads
 from wirespeed.topology.cluster import Cluster, Group
 
 Floats = npt.NDArray[np.float64]
@@ -71,20 +73,28 @@ class Options:
         return np.where(chosen >= 0, chosen, self.expected(sizes).argmin(axis=0))
 
 
-def options_of(collective: Collective, cluster: Cluster, group: Group) -> Options:
-    """All ways to do the operation on this group; at least one."""
+def options_of(
+    collective: Collective, cluster: Cluster, group: Group, siblings: Sequence[Group] = ()
+) -> Options:
+    """All ways to do the operation on this group; at least one.
+
+    `siblings` do the same at the same time. The library does not know of them: it chooses as if the
+    group were alone.
+    """
     operation = collective.operation
     if operation in COPIES:
         return Options((copy_candidate(collective, cluster, group),))
     costs = costs_of(cost_class(cluster, collective.launch), cluster.parameters)
     on = Carrier(cluster, group)
+    alike = by_place(cluster, siblings)
     if operation not in CHOSEN:
-        direct = lay(_direct(operation, len(group)), on)
+        beside = sibling_loads(cluster, alike, lambda g: _direct(operation, len(g)))
+        direct = lay(_direct(operation, len(group)), on, beside)
         ways = tuple(price(direct, costs, protocol) for protocol in _DIRECT)
         share = 1 / len(group) if operation is Operation.ALLTOALL else 1.0
         return Options(ways, (direct,) * len(ways), message=share)
     plan = make_plan(collective, cluster, group)
-    laid = laid_schedules(collective, on, {option.algorithm for option in plan.options})
+    laid = laid_schedules(collective, on, {option.algorithm for option in plan.options}, alike)
     found, bases, planned = [], [], []
     for k, option in enumerate(plan.options):
         if option.algorithm in laid:
@@ -128,15 +138,26 @@ def schedule_named(
 
 
 def laid_schedules(
-    collective: Collective, on: Carrier, algorithms: set[Algorithm]
+    collective: Collective,
+    on: Carrier,
+    algorithms: set[Algorithm],
+    alike: Sequence[Sequence[Group]] = (),
 ) -> dict[Algorithm, Laid]:
-    """Those of the algorithms that are modelled, on the resources of a cluster and group."""
+    """Those of the algorithms that are modelled, on the resources of a cluster and group.
+
+    `alike` are the groups beside it, those of one layout together.
+    """
     layout = layout_of(on.cluster, on.group)
+    beside = {id(groups[0]): layout_of(on.cluster, groups[0]) for groups in alike}
     laid = {}
     for algorithm in sorted(algorithms):
+
+        def schedule_of(group: Group, algorithm: Algorithm = algorithm) -> Schedule | None:
+            return _schedule(algorithm, collective, beside[id(group)])
+
         schedule = _schedule(algorithm, collective, layout)
         if schedule is not None:
-            laid[algorithm] = lay(schedule, on)
+            laid[algorithm] = lay(schedule, on, sibling_loads(on.cluster, alike, schedule_of))
     return laid
 
 

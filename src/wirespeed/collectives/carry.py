@@ -58,10 +58,14 @@ class Moved:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Carrier:
-    """Lays messages of one group onto one cluster."""
+    """Lays messages of one group onto one cluster.
+
+    `ranks` is how many the library counts where the group is several of so many; else None.
+    """
 
     cluster: Cluster
     group: Group
+    ranks: int | None = None
 
     def carry(self, transfers: Transfers) -> Moved:
         """The transfers on resources; Infeasible where two GPUs have no way to each other."""
@@ -86,7 +90,7 @@ class Carrier:
         router = self.cluster.router
         pairs = router.pairs(source[near], target[near])
         examples = near[pairs.example]
-        ranks = len(self.group)
+        ranks = self.ranks or len(self.group)
         legs = np.array(
             [peer_leg(self.cluster, int(source[t]), int(target[t]), ranks) for t in examples]
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from wirespeed.catalog import generation_of, gpu
-from wirespeed.collectives.candidate import Candidate
+from wirespeed.collectives.candidate import Candidate, Place
+from wirespeed.collectives.laid import places_of
 from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.collectives.peers import Leg, copy_leg
 from wirespeed.topology.cluster import Cluster, Group
@@ -27,7 +28,9 @@ def copy_candidate(collective: Collective, cluster: Cluster, group: Group) -> Ca
         staged = cluster.parameters.number("transport.host.copy_pair") * GB
         per_byte = max(per_byte, len(paths) / staged)
     latency = cluster.parameters.number("call.copy.us") * US
-    return Candidate("Copy", "", 1, latency, per_byte, worst, payload)
+    at = int(places_of(cluster.topology)[worst])
+    work = tuple(per_byte if place == at else 0.0 for place in Place)
+    return Candidate("Copy", "", 1, latency, per_byte, worst, payload, work=work)
 
 
 def copy_paths(collective: Collective, cluster: Cluster, group: Group) -> tuple[Leg, Paths]:

@@ -58,11 +58,21 @@ class Doors:
         apart = ~wiring.reachable(nic_out.astype(np.int32), nic_in.astype(np.int32))
         pxn = (proxy >= 0) & (same_rail >= 0) & self._may_proxy(cluster, group)
         moved = (pxn | apart) & (same_rail >= 0)
-        return Routed(
-            via=np.where(pxn, proxy, gpu),
-            nic_out=np.where(moved, same_rail, nic_out),
-            nic_in=nic_in,
-        )
+        via, leave = np.where(pxn, proxy, gpu), np.where(moved, same_rail, nic_out)
+        stuck = np.flatnonzero(~wiring.reachable(leave.astype(np.int32), nic_in.astype(np.int32)))
+        if len(stuck):
+            # The node that sends lacks that rail: the sender's own if the other has that, else any.
+            here = self.on_rail[node[stuck]]
+            there = self.on_rail[topology.node[group.gpus[target[stuck]]]]
+            both = (here >= 0) & (there >= 0)
+            own = topology.rail[nic_out[stuck]]
+            row = np.arange(len(stuck))
+            chosen = np.where(both[row, own], own, both.argmax(axis=1))
+            found = both[row, chosen]
+            row, stuck, chosen = row[found], stuck[found], chosen[found]
+            via[stuck], leave[stuck] = gpu[stuck], here[row, chosen]
+            nic_in[stuck] = there[row, chosen]
+        return Routed(via=via, nic_out=leave, nic_in=nic_in)
 
     @staticmethod
     def _may_proxy(cluster: Cluster, group: Group) -> bool:
@@ -88,7 +98,7 @@ def doors_of(cluster: Cluster, group: Group) -> Doors:
     """The doors of a group's nodes. GPUs that share NICs take turns by their index."""
     topology = cluster.topology
     nics = topology.of_kind(ComponentKind.NIC)
-    nics = nics[topology.rail[nics] >= 0]
+    nics = nics[(topology.rail[nics] >= 0) & router.usable_nics()[nics]]
     rails = int(topology.rail[nics].max(initial=-1)) + 1
     on_rail = np.full((topology.nodes, max(rails, 1)), -1, np.int64)
     on_rail[topology.node[nics], topology.rail[nics]] = nics

@@ -13,9 +13,10 @@ from wirespeed.collectives.bounds import Bounds, bounds_of
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.candidates import options_of
 from wirespeed.collectives.notes import bottleneck_rows, cluster_row, option_rows
-from wirespeed.collectives.operation import Collective, Operation, bus_factor
+from wirespeed.collectives.operation import COPIES, Collective, Operation, bus_factor
 from wirespeed.collectives.result import CollectiveForecast, ForecastRow
-from wirespeed.errors import Infeasible
+from wirespeed.collectives.siblings import check_apart
+from wirespeed.errors import Infeasible, UsageError
 from wirespeed.topology.address import resource_name
 from wirespeed.topology.cluster import Cluster, Group, everyone
 from wirespeed.topology.result import ParameterSet
@@ -29,7 +30,8 @@ class Curve:
     """Time over sizes for one operation on one group.
 
     `options` are the ways that the library has; `planned` [options, sizes] is what it expects each
-    to take [s], by which it chooses; `choice` [sizes] says which one it takes.
+    to take [s], by which it chooses; `choice` [sizes] says which one it takes. `siblings` counts
+    the groups that do the same at the same time: their loads are in all times.
     """
 
     sizes: Floats
@@ -37,16 +39,40 @@ class Curve:
     choice: npt.NDArray[np.int64]
     options: tuple[Candidate, ...]
     planned: Floats
+    siblings: int = 0
+
+    @property
+    def work(self) -> Floats:
+        """[places, sizes] s that the busiest resource of each `Place` works, siblings included.
+
+        Two calls that overlap share what both work on: over `time` it is how full that runs.
+        """
+        work = np.array([option.work for option in self.options])
+        return np.asarray(work[self.choice].T * self.sizes)
 
 
-def curve(collective: Collective, cluster: Cluster, group: Group, sizes: Sequence[int]) -> Curve:
-    """The time [s] of each size [B]; Infeasible where GPUs have no way to each other."""
+def curve(
+    collective: Collective,
+    cluster: Cluster,
+    group: Group,
+    sizes: Sequence[int],
+    siblings: Sequence[Group] = (),
+) -> Curve:
+    """The time [s] of each size [B], while siblings do the same.
+
+    Raises Infeasible where GPUs have no way to each other, UsageError where groups overlap.
+    """
     amounts = np.asarray(sizes, np.float64)
-    options = options_of(collective, cluster, group)
+    if siblings:
+        check_apart(cluster, [group, *siblings])
+        if collective.operation in COPIES:
+            raise UsageError("a copy has no siblings", why="only collectives are laid side by side")
+    options = options_of(collective, cluster, group, siblings)
     times = np.array([candidate.time(amounts) for candidate in options.candidates])
     choice = options.choice(amounts)
     time = times[choice, np.arange(len(amounts))]
-    return Curve(amounts, time, choice, options.candidates, options.expected(amounts))
+    planned = options.expected(amounts)
+    return Curve(amounts, time, choice, options.candidates, planned, len(siblings))
 
 
 def forecast(
@@ -55,15 +81,17 @@ def forecast(
     sizes: Sequence[int],
     group: Group | None = None,
     *,
+    siblings: Sequence[Group] = (),
     explain: bool = False,
 ) -> CollectiveForecast:
     """The table of an operation on a cluster: one row a size [B]; all GPUs unless `group`.
 
-    With `explain`, every way that the library has stands beside the one that it takes.
+    `siblings` do the same at the same time. With `explain`, every way that the library has stands
+    beside the one that it takes.
     """
     members = group or everyone(cluster)
     _check(collective.operation, cluster, members)
-    line = curve(collective, cluster, members, sizes)
+    line = curve(collective, cluster, members, sizes, siblings)
     if not np.isfinite(line.time).all():
         raise Infeasible(
             f"{collective.operation} cannot run",

@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from wirespeed.collectives.blocks import carry_block
-from wirespeed.collectives.candidate import Candidate
+from wirespeed.collectives.candidate import Candidate, Place
 from wirespeed.collectives.carry import Carrier, Moved
-from wirespeed.collectives.costs import Costs, Medium, Term, factor_of
+from wirespeed.collectives.costs import Costs, Medium, Term
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.schedule import Phase, Schedule
+from wirespeed.topology.kinds import ComponentKind, LinkKind
+from wirespeed.topology.model import Topology
 
 Floats = npt.NDArray[np.float64]
 Loads = dict[Term, Floats]
@@ -27,7 +29,8 @@ class Laid:
     """What a schedule does to the resources that can be its bottleneck.
 
     Attributes:
-        resource: [rows] such resources; of equal ones the first.
+        resource: [rows] such resources; of equal ones the first. -1: the channels of a rank.
+        place: [rows] where each is; -1 for channels.
         busy: [rows, terms] seconds on each for each byte, by kind of traffic, without overhead.
         payload: [rows] bytes on each for each byte.
         links: [s] latency of the links that data meets one after the other.
@@ -39,6 +42,7 @@ class Laid:
     algorithm: str
     channels: int
     resource: npt.NDArray[np.int64]
+    place: npt.NDArray[np.int8]
     busy: Floats
     payload: Floats
     links: float
@@ -49,14 +53,17 @@ class Laid:
     """[media] messages beside the steps that data waits for."""
 
 
-def lay(schedule: Schedule, on: Carrier) -> Laid:
-    """A schedule on the resources of its cluster and group."""
+def lay(schedule: Schedule, on: Carrier, beside: Loads | None = None) -> Laid:
+    """A schedule on the resources of its cluster and group; `beside`: what runs there at once.
+
+    What runs beside counts on resources that the schedule uses itself.
+    """
     loads: Loads = {}
     links, steps, switched = 0.0, np.zeros(len(Medium)), np.zeros(2)
     carried = np.zeros(len(Medium))
     for phase in schedule.phases:
         for moved, share, given in _moved(phase, on):
-            _add(loads, moved.loads, phase.repeat)
+            add_loads(loads, moved.loads, phase.repeat)
             waits = given
             if waits is None:
                 # Nothing waits for anything else: one step of the slowest kind.
@@ -66,22 +73,46 @@ def lay(schedule: Schedule, on: Carrier) -> Laid:
             carried += np.bincount(moved.medium, share, minlength=len(Medium))
             steps += np.bincount(moved.medium, waits, minlength=len(Medium))
         if phase.spokes is not None:
-            _add(loads, on.carry_spokes(phase.spokes), 1)
+            add_loads(loads, on.carry_spokes(phase.spokes), 1)
             switched += np.array(phase.spoke_waits)
-    resource, busy = _worst(loads, on.cluster.topology.capacity)
-    capacity = on.cluster.topology.capacity[resource]
+    topology = on.cluster.topology
+    if beside:
+        used = _total(loads, topology.resources) > 0
+        add_loads(loads, {term: np.where(used, load, 0.0) for term, load in beside.items()}, 1)
+    place = places_of(topology)
+    resource, busy = _worst(loads, topology.capacity, place)
     return Laid(
         algorithm=schedule.algorithm,
         channels=schedule.channels,
         resource=resource,
         busy=busy,
-        payload=sum((load[resource] for load in loads.values()), np.zeros(len(capacity))),
+        place=place[resource],
+        payload=_total(loads, topology.resources)[resource],
         links=links,
         steps=steps,
         switched=switched,
         local=schedule.local,
         messages=_spread(schedule.messages, carried),
     )
+
+
+def term_loads(schedule: Schedule, on: Carrier) -> Loads:
+    """By kind of traffic, [resources] bytes for each byte of the call."""
+    loads: Loads = {}
+    for phase in schedule.phases:
+        for moved, _, _ in _moved(phase, on):
+            add_loads(loads, moved.loads, phase.repeat)
+        if phase.spokes is not None:
+            add_loads(loads, on.carry_spokes(phase.spokes), 1)
+    return loads
+
+
+def overhead(algorithm: str, costs: Costs, protocol: Protocol) -> Floats:
+    """[terms] bytes on the wire, or time worth as many, for each byte of payload."""
+    factor = costs.factor[protocol]
+    if algorithm != "Direct":
+        return factor
+    return factor * np.where(np.arange(len(Term)) == Term.NVLINK, costs.direct, 1.0)
 
 
 def _moved(phase: Phase, on: Carrier) -> Iterator[tuple[Moved, Floats, Floats | None]]:
@@ -95,14 +126,16 @@ def _moved(phase: Phase, on: Carrier) -> Iterator[tuple[Moved, Floats, Floats | 
 def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
     """The candidate that a laid schedule is under a protocol."""
     direct = laid.algorithm == "Direct"
-    seconds = laid.busy @ factor_of(costs, protocol, straight=direct)
+    factor = overhead(laid.algorithm, costs, protocol)
+    seconds = laid.busy @ factor
     worst = int(seconds.argmax()) if len(seconds) else -1
     waiting = laid.links + float(laid.steps @ costs.step[protocol])
     waiting += float(laid.messages @ costs.message)
     waiting += float(laid.switched @ np.array([costs.nvls_step, costs.sharp_step]))
     call = costs.call[protocol] + (costs.direct_call if direct else 0.0)
-    fill = float((laid.steps + laid.messages) @ costs.fill)
-    fill += costs.nvls_fill if laid.switched[0] else 0.0
+    fill = float((laid.steps + laid.messages) @ costs.fill) + (
+        costs.nvls_fill if laid.switched[0] else 0.0
+    )
     return Candidate(
         algorithm=laid.algorithm,
         protocol=protocol.value,
@@ -114,6 +147,7 @@ def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
         local=laid.local * costs.local,
         fill=fill if protocol is Protocol.SIMPLE else 0.0,
         exponent=costs.exponent,
+        work=tuple(float(seconds[laid.place == p].max(initial=0.0)) for p in Place),
     )
 
 
@@ -122,14 +156,38 @@ def _spread(messages: int, carried: Floats) -> Floats:
     return messages * carried / carried.sum() if messages else np.zeros(len(Medium))
 
 
-def _add(loads: Loads, more: Loads, times: int) -> None:
+def add_loads(loads: Loads, more: Loads, times: int) -> None:
+    """Put `more`, so many times, on top of loads."""
     for term, load in more.items():
         scaled = load * times if times != 1 else load
         loads[term] = loads[term] + scaled if term in loads else scaled
 
 
-def _worst(loads: Loads, capacity: Floats) -> tuple[npt.NDArray[np.int64], Floats]:
-    """The resources that can be the bottleneck under some overheads, and how busy each is."""
+def places_of(topology: Topology) -> npt.NDArray[np.int8]:
+    """[resources] the place of each link and component."""
+    by_link = np.full(len(LinkKind), Place.HOST, np.int8)
+    by_link[[LinkKind.NVLINK, LinkKind.XGMI]] = Place.NVLINK
+    by_link[LinkKind.PCIE] = Place.PCIE
+    by_link[LinkKind.NETWORK] = Place.NETWORK
+    by_part = np.full(len(ComponentKind), Place.HOST, np.int8)
+    by_part[[ComponentKind.GPU, ComponentKind.NVSWITCH]] = Place.NVLINK
+    by_part[ComponentKind.PCIE] = Place.PCIE
+    fabric = [ComponentKind.NIC, ComponentKind.LEAF, ComponentKind.SPINE, ComponentKind.CORE]
+    by_part[fabric] = Place.NETWORK
+    return np.concatenate([by_link[topology.link_kind], by_part[topology.kind]])
+
+
+def _total(loads: Loads, resources: int) -> Floats:
+    return sum(loads.values(), np.zeros(resources))
+
+
+def _worst(
+    loads: Loads, capacity: Floats, place: npt.NDArray[np.int8]
+) -> tuple[npt.NDArray[np.int64], Floats]:
+    """The resources that can be the bottleneck under some overheads, and how busy each is.
+
+    Among them is the busiest of each place.
+    """
     used = {term: np.flatnonzero(load) for term, load in loads.items()}
     with np.errstate(divide="ignore"):
         busy = {term: loads[term][here] / capacity[here] for term, here in used.items()}
@@ -143,6 +201,8 @@ def _worst(loads: Loads, capacity: Floats) -> tuple[npt.NDArray[np.int64], Float
         alone = kinds[here] == 1
         if alone.any():
             rows.append(int(here[np.where(alone, busy[term], -1.0).argmax()]))
+    busiest = [int(np.where(place == p, total, -1.0).argmax()) for p in Place]
+    rows += [row for row in busiest if total[row] > 0]
     mixed = np.flatnonzero((kinds > 1) & (total * _MOST_OVERHEAD >= total.max(initial=0.0)))
     if len(mixed):
         table = _busy(loads, mixed, capacity)

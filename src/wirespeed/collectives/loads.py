@@ -9,12 +9,12 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.collectives.blocks import carry_block
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.candidates import schedule_named, taken
 from wirespeed.collectives.carry import Carrier
 from wirespeed.collectives.copies import copy_paths
-from wirespeed.collectives.costs import Term, cost_class, costs_of, factor_of
+from wirespeed.collectives.costs import cost_class, costs_of
+from wirespeed.collectives.laid import overhead, term_loads
 from wirespeed.collectives.operation import COPIES, Collective
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.topology.address import resource_name
@@ -130,21 +130,11 @@ def _per_byte(
         factor = candidate.per_byte * cluster.topology.capacity[worst] / payload[worst]
         return payload, payload * factor
     costs = costs_of(cost_class(cluster, collective.launch), cluster.parameters)
-    straight = candidate.algorithm == "Direct"
-    factor = factor_of(costs, Protocol(candidate.protocol), straight=straight)
-    on = Carrier(cluster, group)
-    for phase in schedule_named(candidate.algorithm, collective, cluster, group).phases:
-        parts: list[tuple[dict[Term, Floats], int]] = []
-        if len(phase.transfers):
-            parts.append((on.carry(phase.transfers).loads, phase.repeat))
-        if phase.block is not None:
-            parts.append((carry_block(on, phase.block)[0].loads, phase.repeat))
-        if phase.spokes is not None:
-            parts.append((on.carry_spokes(phase.spokes), 1))
-        for loads, times in parts:
-            for term, load in loads.items():
-                payload += load * times
-                wire += load * (times * factor[term])
+    factor = overhead(candidate.algorithm, costs, Protocol(candidate.protocol))
+    schedule = schedule_named(candidate.algorithm, collective, cluster, group)
+    for term, load in term_loads(schedule, Carrier(cluster, group)).items():
+        payload += load
+        wire += load * factor[term]
     return payload, wire
 
 

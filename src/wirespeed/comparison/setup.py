@@ -91,6 +91,7 @@ class Workshop:
             abilities=setup.abilities,
             peer_to_peer=setup.peer_to_peer,
             network="ethernet" if kind == "none" else kind,
+            network_generation=wiring.design.network.generation,
         )
         return replace(base, machine=machine, software=setup.software, abilities=setup.abilities)
 

@@ -22,6 +22,7 @@ def machine_of(design: NodeDesign, *, name: str = "") -> Machine:
         platform=design.name,
         library="rccl" if rccl else "nccl",
         network="ethernet" if kind == "none" else kind,
+        network_generation=design.network.generation,
         cpu_vendor=_vendor(design.cpu.model),
         peer_to_peer=None if design.p2p else False,
         basis=Basis("preset", design.name),

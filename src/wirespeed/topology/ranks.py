@@ -3,6 +3,7 @@
 0-3, 0,2,4,6, 0-7:2     ranks of the whole cluster, a step after the colon
 node*/gpu0, node0/gpu3  GPUs by address
 per-node=4              the first four of every node
+stride=8, stride=8+3    every eighth rank, from rank 0 or from rank 3 on
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from wirespeed.topology.kinds import ComponentKind
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 _PER_NODE = re.compile(r"per-node=(\d+)")
+_STRIDE = re.compile(r"stride=(\d+)(?:\+(\d+))?")
 
 
 def parse_ranks(text: str, cluster: Cluster) -> Group:
     """The group that a text names, in the order written; UsageError for anything else."""
     if match := _PER_NODE.fullmatch(text.strip()):
         return _per_node(text, int(match[1]), cluster)
+    if match := _STRIDE.fullmatch(text.strip()):
+        return _strided(text, int(match[1]), int(match[2] or 0), cluster)
     gpus: list[int] = []
     for part in text.split(","):
         gpus += _part(text, part.strip(), cluster)
@@ -63,10 +67,17 @@ def _per_node(text: str, count: int, cluster: Cluster) -> Group:
     return Group(ranks[within < count])
 
 
+def _strided(text: str, step: int, first: int, cluster: Cluster) -> Group:
+    ranks = everyone(cluster).gpus
+    if not 1 <= step <= len(ranks) or first >= len(ranks):
+        raise _unreadable(text, f"there are {len(ranks)} ranks here")
+    return Group(ranks[first::step])
+
+
 def _unreadable(text: str, why: str) -> UsageError:
     return UsageError(
         f"{text!r} does not say which ranks",
         where="--ranks",
         why=why,
-        remedy="write for example 0-3, 0,2,4,6, node*/gpu0 or per-node=4",
+        remedy="write for example 0-3, 0,2,4,6, node*/gpu0, per-node=4 or stride=8",
     )

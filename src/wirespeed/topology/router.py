@@ -62,7 +62,7 @@ class Router:
     _classes: dict[int, UnitRoutes] = field(default_factory=dict)
     _rows: dict[tuple[int, int, int, Way], Route] = field(default_factory=dict)
     _nearest: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
-    _cabled: npt.NDArray[np.bool_] | None = None
+    _usable: npt.NDArray[np.bool_] | None = None
 
     def on(self, topology: Topology) -> Router:
         """A router for the same cluster after changes; it knows the routes of units not touched."""
@@ -80,7 +80,8 @@ class Router:
             topology,
             {key: value for key, value in self._classes.items() if key in kept},
             {key: value for key, value in self._rows.items() if key[0] in kept},
-            {key: value for key, value in self._nearest.items() if key[0] in kept},
+            # Cables are no part of a unit: a unit that is as it was may have lost one.
+            {key: value for key, value in self._nearest.items() if key[0] < first},
         )
 
     def routes(self, unit: int) -> UnitRoutes:
@@ -218,33 +219,30 @@ class Router:
     def _find_nearest(self, unit: int, gpu: int) -> tuple[int, ...]:
         routes = self.routes(unit)
         shape = routes.unit
+        usable, begin = self.usable_nics(), int(self.topology.first_component[unit])
         nics = [
             int(n)
             for n in shape.of_kind(ComponentKind.NIC)
-            if shape.rail[n] >= 0
-            and shape.node[n] == shape.node[gpu]
-            and self._is_up(routes, int(n))
-            and self._has_cable(unit, int(n))
+            if shape.rail[n] >= 0 and shape.node[n] == shape.node[gpu] and usable[begin + n]
         ]
         ways = [(nccl_path(routes, gpu, nic, pxn=False), int(shape.rail[nic]), nic) for nic in nics]
         ranked = sorted(way for way in ways if way[0] != PathType.DIS)
         return tuple(nic for kind, _, nic in ranked if kind == ranked[0][0])
 
-    def _has_cable(self, unit: int, nic: int) -> bool:
-        """Whether a NIC of a unit has a cable to the fabric that is up; without fabric, always."""
-        topology = self.topology
-        if topology.wiring is None:
-            return True
-        if self._cabled is None:
-            first = int(topology.first_link[-1])
-            up = topology.capacity[first : topology.links].reshape(-1, 2).min(axis=1) > 0
-            self._cabled = np.zeros(topology.components, bool)
-            self._cabled[topology.source[first : topology.links : 2][up]] = True
-        return bool(self._cabled[topology.first_component[unit] + nic])
-
-    @staticmethod
-    def _is_up(routes: UnitRoutes, component: int) -> bool:
-        return bool(routes.capacity[routes.unit.links + component] > 0)
+    def usable_nics(self) -> npt.NDArray[np.bool_]:
+        """[components] which are NICs that are up, on a cable that is, where there is a fabric."""
+        if self._usable is None:
+            topology = self.topology
+            usable = topology.kind == ComponentKind.NIC
+            usable &= topology.capacity[topology.links :] > 0
+            if topology.wiring is not None:
+                first = int(topology.first_link[-1])
+                up = topology.capacity[first : topology.links].reshape(-1, 2).min(axis=1) > 0
+                cabled = np.zeros(topology.components, bool)
+                cabled[topology.source[first : topology.links : 2][up]] = True
+                usable &= cabled
+            self._usable = usable
+        return self._usable
 
     def class_of(self, unit: int) -> int:
         """What tells units with different routes apart."""

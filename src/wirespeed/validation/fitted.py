@@ -36,7 +36,7 @@ NEAR = (
 FAR = (
     *(
         f"transport.{network}.{key}"
-        for network in ("infiniband", "ethernet", "efa", "slingshot", "tcpx")
+        for network in ("infiniband", "ethernet", "efa", "efa2", "slingshot", "tcpx")
         for key in _OF_NETWORK
     ),
     "protocol.ll.network_share",
