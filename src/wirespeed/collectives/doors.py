@@ -96,7 +96,7 @@ class Routed:
 
 def doors_of(cluster: Cluster, group: Group) -> Doors:
     """The doors of a group's nodes. GPUs that share NICs take turns by their index."""
-    topology = cluster.topology
+    topology, router = cluster.topology, cluster.router
     nics = topology.of_kind(ComponentKind.NIC)
     nics = nics[(topology.rail[nics] >= 0) & router.usable_nics()[nics]]
     rails = int(topology.rail[nics].max(initial=-1)) + 1
