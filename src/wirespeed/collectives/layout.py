@@ -6,7 +6,9 @@ compute NIC next to it. Algorithms build on these; equal domains are worked out 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,7 @@ from wirespeed.collectives.local_order import local_orders, local_walks
 from wirespeed.topology.cluster import Cluster, Group
 
 Ids = npt.NDArray[np.int64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,11 +27,13 @@ class Shape:
 
     Attributes:
         orders: rings over all positions, each with the lanes that it may fill.
-        doors: (position, NIC as its distance from the unit's first component) by node and rail.
+        doors: (position, NIC as its distance from the unit's first component) by node and rail,
+            those first that all domains have: door k is on the same rail in all of them.
         node: [positions] the node of each, counted in the unit.
         nearest: [positions] the NIC that is each one's own, as in `doors`; -1 for none.
         walks: on a mesh of direct links, a walk for each door that shares no lane with the others:
             positions, NIC to enter by, NIC to leave by. Empty where there is no such set.
+        places: (node counted in the domain, rail) of each door.
     """
 
     orders: tuple[tuple[Ids, float], ...]
@@ -36,6 +41,16 @@ class Shape:
     node: tuple[int, ...]
     nearest: tuple[int, ...]
     walks: tuple[tuple[Ids, int, int], ...] = ()
+    places: tuple[tuple[int, int], ...] = ()
+
+    def reordered(self, order: Sequence[int]) -> Shape:
+        """The same with its doors, and what belongs to each, in another order."""
+
+        def taken(column: tuple[T, ...]) -> tuple[T, ...]:
+            return tuple(column[k] for k in order) if column else ()
+
+        doors, places, walks = taken(self.doors), taken(self.places), taken(self.walks)
+        return replace(self, doors=doors, places=places, walks=walks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +86,19 @@ def layout_of(cluster: Cluster, group: Group) -> Layout:
     domains = domains_of(cluster, group)
     begin = cluster.topology.first_component[domains.unit].astype(np.int64)
     shapes = [_shape(cluster, group.gpus[domains.ranks[d]], int(begin[d])) for d in domains.example]
-    return Layout(domains.ranks, domains.kind, tuple(shapes), begin)
+    return Layout(domains.ranks, domains.kind, tuple(_matched(shapes)), begin)
+
+
+def _matched(shapes: list[Shape]) -> list[Shape]:
+    """The shapes with the doors that all have first: a node without its first NIC keeps rails."""
+    places = [shape.places for shape in shapes]
+    if all(place == places[0] for place in places):
+        return shapes
+    common = set(places[0]).intersection(*places[1:])
+    return [
+        shape.reordered(sorted(range(len(place)), key=lambda k: place[k] not in common))
+        for shape, place in zip(shapes, places, strict=True)
+    ]
 
 
 def _shape(cluster: Cluster, gpus: Ids, begin: int) -> Shape:
@@ -83,13 +110,16 @@ def _shape(cluster: Cluster, gpus: Ids, begin: int) -> Shape:
     used: dict[int, int] = {}
     doors = _doors(cluster, gpus, begin, used)
     exits = _doors(cluster, gpus, begin, used)
-    first = int(cluster.topology.node[gpus].min())
+    topology = cluster.topology
+    first = int(topology.node[gpus].min())
+    nics = [begin + nic for _, nic in doors]
     return Shape(
         orders=tuple(local_orders(cluster, gpus)),
         doors=doors,
-        node=tuple((cluster.topology.node[gpus] - first).tolist()),
+        node=tuple((topology.node[gpus] - first).tolist()),
         nearest=tuple(nearest),
         walks=tuple(local_walks(cluster, gpus, doors, exits)),
+        places=tuple((int(topology.node[n]) - first, int(topology.rail[n])) for n in nics),
     )
 
 

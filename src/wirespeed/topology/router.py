@@ -62,6 +62,7 @@ class Router:
     _classes: dict[int, UnitRoutes] = field(default_factory=dict)
     _rows: dict[tuple[int, int, int, Way], Route] = field(default_factory=dict)
     _nearest: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
+    _usable: dict[int, Ids] = field(default_factory=dict)
     _cabled: npt.NDArray[np.bool_] | None = None
 
     def on(self, topology: Topology) -> Router:
@@ -80,7 +81,9 @@ class Router:
             topology,
             {key: value for key, value in self._classes.items() if key in kept},
             {key: value for key, value in self._rows.items() if key[0] in kept},
-            {key: value for key, value in self._nearest.items() if key[0] in kept},
+            # Which NICs serve a unit hangs on its cables too, which are none of its own parts.
+            {key: value for key, value in self._nearest.items() if key[0] < first},
+            {key: value for key, value in self._usable.items() if key < first},
         )
 
     def routes(self, unit: int) -> UnitRoutes:
@@ -198,6 +201,18 @@ class Router:
             self._nearest[key] = self._find_nearest(unit, gpu - begin)
         return tuple(begin + nic for nic in self._nearest[key])
 
+    def usable_nics(self, unit: Ids) -> Ids:
+        """The compute NICs of units by which a GPU of their node gets to the fabric."""
+        kinds = self.classes_of(unit)
+        found = []
+        for kind in np.unique(kinds).tolist():
+            alike = unit[kinds == kind]
+            if kind not in self._usable:
+                self._usable[kind] = self._find_usable(int(alike[0]))
+            begin = self.topology.first_component[alike].astype(np.int64)
+            found.append((begin[:, None] + self._usable[kind]).ravel())
+        return np.concatenate(found)
+
     def memory_of(self, device: int) -> int:
         """The CPU whose memory is nearest to a device of its unit; Infeasible where none is."""
         unit = int(self.topology.unit_of(device))
@@ -218,17 +233,31 @@ class Router:
     def _find_nearest(self, unit: int, gpu: int) -> tuple[int, ...]:
         routes = self.routes(unit)
         shape = routes.unit
-        nics = [
-            int(n)
-            for n in shape.of_kind(ComponentKind.NIC)
-            if shape.rail[n] >= 0
-            and shape.node[n] == shape.node[gpu]
-            and self._is_up(routes, int(n))
-            and self._has_cable(unit, int(n))
-        ]
+        nics = [nic for nic in self._live_nics(unit) if shape.node[nic] == shape.node[gpu]]
         ways = [(nccl_path(routes, gpu, nic, pxn=False), int(shape.rail[nic]), nic) for nic in nics]
         ranked = sorted(way for way in ways if way[0] != PathType.DIS)
         return tuple(nic for kind, _, nic in ranked if kind == ranked[0][0])
+
+    def _find_usable(self, unit: int) -> Ids:
+        """The compute NICs of a unit to which a GPU of their node has a way, counted in the unit."""
+        routes = self.routes(unit)
+        node, gpus = routes.unit.node, routes.unit.of_kind(ComponentKind.GPU).tolist()
+        usable = [
+            nic
+            for nic in self._live_nics(unit)
+            if any(node[g] == node[nic] and routes.pcie_links(nic, g) is not None for g in gpus)
+        ]
+        return np.array(usable, np.int64)
+
+    def _live_nics(self, unit: int) -> list[int]:
+        """The compute NICs of a unit that are up and have a cable, counted in the unit."""
+        routes = self.routes(unit)
+        nics = routes.unit.of_kind(ComponentKind.NIC)
+        return [
+            nic
+            for nic in nics[routes.unit.rail[nics] >= 0].tolist()
+            if self._is_up(routes, nic) and self._has_cable(unit, nic)
+        ]
 
     def _has_cable(self, unit: int, nic: int) -> bool:
         """Whether a NIC of a unit has a cable to the fabric that is up; without fabric, always."""
