@@ -16,8 +16,11 @@ from wirespeed.collectives.carry import Carrier, Moved
 from wirespeed.collectives.costs import Medium, Term
 from wirespeed.collectives.doors import Routed, doors_of, unconnected
 from wirespeed.collectives.peers import domain_of
-from wirespeed.collectives.schedule import Block, Transfers, transfers
+from wirespeed.collectives.schedule import Block, transfers
 from wirespeed.topology.fabrics.crowds import Crowd, pairs_of
+
+_MOST_WRITTEN = 2048
+"""Ranks up to which pairs may be written down: four million."""
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -80,19 +83,15 @@ def _across(on: Carrier, moved: Moved, domain: Ids, share: float) -> tuple[Float
     source, to, messages = _outward(domain, number, len(names))
     free = np.full(len(source), -1, np.int64)
     routed = doors.choose(cluster, group, source, example[to], free)
+    far = doors.nic[example[to]].astype(np.int32)
+    if (
+        len(group) <= _MOST_WRITTEN
+        and not wiring.reachable(routed.nic_out.astype(np.int32), far).all()
+    ):
+        return _written(on, moved, domain, share)
+    out = on.leave(moved, group.gpus[source], routed, messages * share)
     ranks, in_domain = len(group), np.bincount(domain)
     arriving = np.asarray((ranks - in_domain[domain]) * share, np.float64)
-    usual = routed.nic_in == doors.nic[example[to]]
-    lone = _single(domain, number, source[~usual], to[~usual], share)
-    if len(lone):
-        # A node that has lost a rail finds its way message by message.
-        alone = on.carry(lone)
-        for term, load in alone.loads.items():
-            moved.add(term, load)
-        arriving -= np.bincount(lone.target, lone.share, minlength=ranks)
-        source, to, messages = source[usual], to[usual], messages[usual]
-        routed = Routed(routed.via[usual], routed.nic_out[usual], routed.nic_in[usual])
-    out = on.leave(moved, group.gpus[source], routed, messages * share)
     back = on.to_nic(moved, doors.nic, group.gpus, arriving)
     ends = (
         _Ends(Crowd(routed.nic_out, np.ones(len(source)), to, domain[source]), out),
@@ -100,16 +99,17 @@ def _across(on: Carrier, moved: Moved, domain: Ids, share: float) -> tuple[Float
     )
     moved.add(Term.NETWORK, _through(on, ends, routed, doors.nic[example[to]]) * share)
     latency = _slowest(on, *ends)
-    if len(lone):
-        latency = np.append(latency, alone.latency)
     total = float(ranks * ranks - (in_domain**2).sum()) * share
     return latency, np.full(len(latency), total / len(latency))
 
 
-def _single(domain: Ids, rail: Ids, source: Ids, to: Ids, share: float) -> Transfers:
-    """The messages of ranks to all ranks of other domains that hang on a rail, one by one."""
-    k, target = np.nonzero((rail == to[:, None]) & (domain != domain[source][:, None]))
-    return transfers(source[k], target, share)
+def _written(on: Carrier, moved: Moved, domain: Ids, share: float) -> tuple[Floats, Floats]:
+    """The same pair by pair: where a node lacks a rail, both ends of a message decide its way."""
+    source, target = np.nonzero(domain[:, None] != domain)
+    carried = on.carry(transfers(source, target, share))
+    for term, load in carried.loads.items():
+        moved.add(term, load)
+    return carried.latency, np.full(len(source), share)
 
 
 def _outward(domain: Ids, rail: Ids, rails: int) -> tuple[Ids, Ids, Floats]:
@@ -179,10 +179,10 @@ def _slowest(on: Carrier, source: _Ends, target: _Ends) -> Floats:
 
 
 def _outer(ends: _Ends) -> Ids:
-    """Positions of the first and the last end of each rail and latency."""
+    """Positions of the ends of each rail and latency in its first and in its last domain."""
     kinds = np.stack([ends.crowd.together, ends.latency.round(12)], axis=1)
     _, kind = np.unique(kinds, axis=0, return_inverse=True)
-    order = np.lexsort((np.arange(len(kind)), kind.reshape(-1)))
+    order = np.lexsort((ends.crowd.apart, kind.reshape(-1)))
     starts = np.flatnonzero(np.diff(kind.reshape(-1)[order], prepend=-1))
     stops = np.append(starts[1:], len(order)) - 1
     return np.unique(order[np.append(starts, stops)])

@@ -2,9 +2,7 @@
 
 A message arrives by the NIC next to its target. With PXN it leaves by the source node's NIC on that
 same rail, handed over NVLink to the GPU next to it, so that it crosses no rail; without, by the NIC
-next to its source. Where rails do not meet and the source's node has lost that NIC, it goes along
-the source's own rail and is fetched from the target node's NIC there. Source: NVIDIA's description
-of PXN, NCCL 2.12.
+next to its source. Source: NVIDIA's description of PXN, NCCL 2.12.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ class Doors:
 
     Attributes:
         nic: [ranks] the NIC next to each rank; -1 where its node has none.
-        on_rail: [nodes, rails] the compute NIC of a node on a rail; -1 for none that works.
+        on_rail: [nodes, rails] the compute NIC of a node on a rail; -1 for none.
         proxy: [nodes, rails] the GPU of the group next to it; -1 for none.
     """
 
@@ -42,8 +40,7 @@ class Doors:
     ) -> Routed:
         """NICs and proxies for messages between ranks of different domains.
 
-        `arrive` is the NIC that each arrives by, -1 for the one next to its target. Infeasible,
-        naming the pair, where two nodes have no rail in common.
+        `arrive` is the NIC that each arrives by, -1 for the one next to its target.
         """
         topology = cluster.topology
         nic_in = np.where(arrive >= 0, arrive, self.nic[target])
@@ -52,30 +49,30 @@ class Doors:
         for ranks, nics in ((source, nic_out), (target, nic_in)):
             if (nics < 0).any():
                 raise unconnected(cluster, int(group.gpus[ranks[nics < 0][0]]))
-        same_rail = self._on(self.on_rail, topology.node[gpu], topology.rail[nic_in])
-        proxy = self._on(self.proxy, topology.node[gpu], topology.rail[nic_in])
-        apart = _apart(cluster, nic_out, nic_in)
+        rail, node = topology.rail[nic_in], topology.node[gpu]
+        known = rail < self.on_rail.shape[1]
+        same_rail = np.where(known, self.on_rail[node, np.where(known, rail, 0)], -1)
+        proxy = np.where(known, self.proxy[node, np.where(known, rail, 0)], -1)
+        wiring = topology.wiring
+        assert wiring is not None
+        apart = ~wiring.reachable(nic_out.astype(np.int32), nic_in.astype(np.int32))
         pxn = (proxy >= 0) & (same_rail >= 0) & self._may_proxy(cluster, group)
         moved = (pxn | apart) & (same_rail >= 0)
-        stuck = apart & ~moved
-        if stuck.any():
-            peer = group.gpus[target]
-            there = self._on(self.on_rail, topology.node[peer], topology.rail[nic_out])
-            nic_in = np.where(stuck & (there >= 0), there, nic_in)
-            lost = np.flatnonzero(stuck & _apart(cluster, nic_out, nic_in))
-            if len(lost):
-                raise _no_common_rail(cluster, int(gpu[lost[0]]), int(peer[lost[0]]))
-        return Routed(
-            via=np.where(pxn, proxy, gpu),
-            nic_out=np.where(moved, same_rail, nic_out),
-            nic_in=nic_in,
-        )
-
-    @staticmethod
-    def _on(table: Ids, node: Ids, rail: Ids) -> Ids:
-        """[t] what a table has for a node and rail; -1 for a rail that it does not know."""
-        known = rail < table.shape[1]
-        return np.where(known, table[node, np.where(known, rail, 0)], -1)
+        via, leave = np.where(pxn, proxy, gpu), np.where(moved, same_rail, nic_out)
+        stuck = np.flatnonzero(~wiring.reachable(leave.astype(np.int32), nic_in.astype(np.int32)))
+        if len(stuck):
+            # The node that sends lacks that rail: the sender's own if the other has that, else any.
+            here = self.on_rail[node[stuck]]
+            there = self.on_rail[topology.node[group.gpus[target[stuck]]]]
+            both = (here >= 0) & (there >= 0)
+            own = topology.rail[nic_out[stuck]]
+            row = np.arange(len(stuck))
+            chosen = np.where(both[row, own], own, both.argmax(axis=1))
+            found = both[row, chosen]
+            row, stuck, chosen = row[found], stuck[found], chosen[found]
+            via[stuck], leave[stuck] = gpu[stuck], here[row, chosen]
+            nic_in[stuck] = there[row, chosen]
+        return Routed(via=via, nic_out=leave, nic_in=nic_in)
 
     @staticmethod
     def _may_proxy(cluster: Cluster, group: Group) -> bool:
@@ -100,56 +97,45 @@ class Routed:
 def doors_of(cluster: Cluster, group: Group) -> Doors:
     """The doors of a group's nodes. GPUs that share NICs take turns by their index."""
     topology, router = cluster.topology, cluster.router
-    nics = router.usable_nics(np.unique(topology.unit_of(group.gpus)))
+    nics = topology.of_kind(ComponentKind.NIC)
+    nics = nics[(topology.rail[nics] >= 0) & router.usable_nics()[nics]]
     rails = int(topology.rail[nics].max(initial=-1)) + 1
     on_rail = np.full((topology.nodes, max(rails, 1)), -1, np.int64)
     on_rail[topology.node[nics], topology.rail[nics]] = nics
     proxy = np.full_like(on_rail, -1)
-    own = np.full(len(group), -1, np.int64)
-    for rank, gpu in enumerate(group.gpus.tolist()):
-        near = router.nearest_nics(gpu)
-        if not near:
-            continue
-        own[rank] = near[int(topology.index[gpu]) % len(near)]
-        node = int(topology.node[gpu])
-        for nic in near:
-            if proxy[node, topology.rail[nic]] < 0:
-                proxy[node, topology.rail[nic]] = gpu
-        proxy[node, topology.rail[own[rank]]] = gpu
+    gpus = group.gpus
+    node = topology.node[gpus]
+    near = _nearest(cluster, gpus)
+    has = near[:, 0] >= 0
+    turn = topology.index[gpus] % np.maximum((near >= 0).sum(axis=1), 1)
+    own = np.where(has, near[np.arange(len(gpus)), turn], -1)
+    # The first GPU that is near stands in for a NIC, but before it the last whose own it is.
+    rank, column = np.nonzero(near >= 0)
+    rank, column = rank[::-1], column[::-1]
+    proxy[node[rank], topology.rail[near[rank, column]]] = gpus[rank]
+    proxy[node[has], topology.rail[own[has]]] = gpus[has]
     return Doors(own, on_rail, proxy)
 
 
-def _apart(cluster: Cluster, source: Ids, target: Ids) -> npt.NDArray[np.bool_]:
-    """[t] whether the fabric joins two NICs nowhere."""
-    wiring = cluster.topology.wiring
-    assert wiring is not None
-    return ~wiring.reachable(source.astype(np.int32), target.astype(np.int32))
+def _nearest(cluster: Cluster, gpus: Ids) -> Ids:
+    """[gpus, most] the compute NICs nearest to each; filled up with -1."""
+    topology, router = cluster.topology, cluster.router
+    pairs = router.pairs(gpus, gpus)
+    begin = topology.first_component[pairs.unit]
+    rows = [
+        [nic - int(begin[k]) for nic in router.nearest_nics(int(gpus[k]))] for k in pairs.example
+    ]
+    table = np.full((len(rows), max(1, *map(len, rows))), -1, np.int64)
+    for row, nics in zip(table, rows, strict=True):
+        row[: len(nics)] = nics
+    local = table[pairs.row]
+    return np.where(local >= 0, local + begin[:, None], -1)
 
 
 def unconnected(cluster: Cluster, gpu: int) -> Infeasible:
     """The error for a GPU that no network reaches."""
-    topology = cluster.topology
-    nics = topology.of_kind(ComponentKind.NIC)
-    mine = (topology.rail[nics] >= 0) & (topology.node[nics] == topology.node[gpu])
-    what = f"{name_of(topology, gpu)} has no network to other nodes"
-    if topology.wiring is not None and mine.any():
-        return Infeasible(
-            what,
-            why="every compute NIC of its node, or what it hangs on, is down",
-            remedy="bring one up, or leave the node out with --ranks",
-        )
     return Infeasible(
-        what,
+        f"{name_of(cluster.topology, gpu)} has no network to other nodes",
         why="its node has no compute NIC, or no fabric joins the nodes",
         remedy="name a fabric with --fabric, or describe the NICs in a cluster TOML",
-    )
-
-
-def _no_common_rail(cluster: Cluster, source: int, target: int) -> Infeasible:
-    """The error for two GPUs whose nodes have working NICs, but not on one rail."""
-    names = [name_of(cluster.topology, gpu) for gpu in (source, target)]
-    return Infeasible(
-        f"no way from {names[0]} to {names[1]}",
-        why="the fabric joins NICs of one rail, and their nodes have no rail left in common",
-        remedy="bring a NIC up, or leave one of the nodes out with --ranks",
     )

@@ -62,8 +62,7 @@ class Router:
     _classes: dict[int, UnitRoutes] = field(default_factory=dict)
     _rows: dict[tuple[int, int, int, Way], Route] = field(default_factory=dict)
     _nearest: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
-    _usable: dict[int, Ids] = field(default_factory=dict)
-    _cabled: npt.NDArray[np.bool_] | None = None
+    _usable: npt.NDArray[np.bool_] | None = None
 
     def on(self, topology: Topology) -> Router:
         """A router for the same cluster after changes; it knows the routes of units not touched."""
@@ -81,9 +80,8 @@ class Router:
             topology,
             {key: value for key, value in self._classes.items() if key in kept},
             {key: value for key, value in self._rows.items() if key[0] in kept},
-            # Which NICs serve a unit hangs on its cables too, which are none of its own parts.
+            # Cables are no part of a unit: a unit that is as it was may have lost one.
             {key: value for key, value in self._nearest.items() if key[0] < first},
-            {key: value for key, value in self._usable.items() if key < first},
         )
 
     def routes(self, unit: int) -> UnitRoutes:
@@ -201,18 +199,6 @@ class Router:
             self._nearest[key] = self._find_nearest(unit, gpu - begin)
         return tuple(begin + nic for nic in self._nearest[key])
 
-    def usable_nics(self, unit: Ids) -> Ids:
-        """The compute NICs of units by which a GPU of their node gets to the fabric."""
-        kinds = self.classes_of(unit)
-        found = []
-        for kind in np.unique(kinds).tolist():
-            alike = unit[kinds == kind]
-            if kind not in self._usable:
-                self._usable[kind] = self._find_usable(int(alike[0]))
-            begin = self.topology.first_component[alike].astype(np.int64)
-            found.append((begin[:, None] + self._usable[kind]).ravel())
-        return np.concatenate(found)
-
     def memory_of(self, device: int) -> int:
         """The CPU whose memory is nearest to a device of its unit; Infeasible where none is."""
         unit = int(self.topology.unit_of(device))
@@ -222,58 +208,41 @@ class Router:
             raise Infeasible(f"{name_of(self.topology, device)} reaches no CPU")
         return begin + memory
 
-    def path_type(self, source: int, target: int) -> PathType:
+    def path_type(self, source: int, target: int, *, pxn: bool = True) -> PathType:
         """NCCL's path type of two devices (component ids); NET where the fabric lies between."""
         unit = int(self.topology.unit_of(source))
         if unit != int(self.topology.unit_of(target)):
             return PathType.NET if self.topology.wiring is not None else PathType.DIS
         begin = int(self.topology.first_component[unit])
-        return nccl_path(self.routes(unit), source - begin, target - begin)
+        return nccl_path(self.routes(unit), source - begin, target - begin, pxn=pxn)
 
     def _find_nearest(self, unit: int, gpu: int) -> tuple[int, ...]:
         routes = self.routes(unit)
         shape = routes.unit
-        nics = [nic for nic in self._live_nics(unit) if shape.node[nic] == shape.node[gpu]]
+        usable, begin = self.usable_nics(), int(self.topology.first_component[unit])
+        nics = [
+            int(n)
+            for n in shape.of_kind(ComponentKind.NIC)
+            if shape.rail[n] >= 0 and shape.node[n] == shape.node[gpu] and usable[begin + n]
+        ]
         ways = [(nccl_path(routes, gpu, nic, pxn=False), int(shape.rail[nic]), nic) for nic in nics]
         ranked = sorted(way for way in ways if way[0] != PathType.DIS)
         return tuple(nic for kind, _, nic in ranked if kind == ranked[0][0])
 
-    def _find_usable(self, unit: int) -> Ids:
-        """The compute NICs of a unit to which a GPU of their node has a way, counted in the unit."""
-        routes = self.routes(unit)
-        node, gpus = routes.unit.node, routes.unit.of_kind(ComponentKind.GPU).tolist()
-        usable = [
-            nic
-            for nic in self._live_nics(unit)
-            if any(node[g] == node[nic] and routes.pcie_links(nic, g) is not None for g in gpus)
-        ]
-        return np.array(usable, np.int64)
-
-    def _live_nics(self, unit: int) -> list[int]:
-        """The compute NICs of a unit that are up and have a cable, counted in the unit."""
-        routes = self.routes(unit)
-        nics = routes.unit.of_kind(ComponentKind.NIC)
-        return [
-            nic
-            for nic in nics[routes.unit.rail[nics] >= 0].tolist()
-            if self._is_up(routes, nic) and self._has_cable(unit, nic)
-        ]
-
-    def _has_cable(self, unit: int, nic: int) -> bool:
-        """Whether a NIC of a unit has a cable to the fabric that is up; without fabric, always."""
-        topology = self.topology
-        if topology.wiring is None:
-            return True
-        if self._cabled is None:
-            first = int(topology.first_link[-1])
-            up = topology.capacity[first : topology.links].reshape(-1, 2).min(axis=1) > 0
-            self._cabled = np.zeros(topology.components, bool)
-            self._cabled[topology.source[first : topology.links : 2][up]] = True
-        return bool(self._cabled[topology.first_component[unit] + nic])
-
-    @staticmethod
-    def _is_up(routes: UnitRoutes, component: int) -> bool:
-        return bool(routes.capacity[routes.unit.links + component] > 0)
+    def usable_nics(self) -> npt.NDArray[np.bool_]:
+        """[components] which are NICs that are up, on a cable that is, where there is a fabric."""
+        if self._usable is None:
+            topology = self.topology
+            usable = topology.kind == ComponentKind.NIC
+            usable &= topology.capacity[topology.links :] > 0
+            if topology.wiring is not None:
+                first = int(topology.first_link[-1])
+                up = topology.capacity[first : topology.links].reshape(-1, 2).min(axis=1) > 0
+                cabled = np.zeros(topology.components, bool)
+                cabled[topology.source[first : topology.links : 2][up]] = True
+                usable &= cabled
+            self._usable = usable
+        return self._usable
 
     def class_of(self, unit: int) -> int:
         """What tells units with different routes apart."""
