@@ -1,4 +1,4 @@
-"""What the library does not understand or cannot do is said beside the forecast, never passed over."""
+"""What the library does not understand or cannot do is said beside the forecast."""
 
 from __future__ import annotations
 
