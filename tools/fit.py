@@ -93,7 +93,8 @@ def write_parameters(best: Parameters, data: Sample) -> None:
             f'source = "published sweeps, {len(folds)} folds", confidence = "fitted", '
             f"start = {best.table[key].start:g}{listed} }}"
         )
-        changed_section = re.sub(rf"^{entry} = .*$", lambda _: line, section[0], flags=re.M)
+        escaped = line.replace("\\", r"\\")
+        changed_section = re.sub(rf"^{entry} = .*$", escaped, section[0], flags=re.M)
         text = text.replace(section[0], changed_section)
     PARAMETERS.write_text(text, "utf-8")
 
