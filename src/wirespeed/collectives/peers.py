@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from wirespeed.catalog import gpu
 from wirespeed.topology.cluster import Cluster
+from wirespeed.topology.eligibility import gdr_level
 from wirespeed.topology.kinds import PathType
 
 
@@ -89,9 +90,17 @@ def has_pcie_p2p(cluster: Cluster) -> bool:
     return gpu(cluster.machine.gpu).pcie_p2p
 
 
-def nic_leg(cluster: Cluster) -> Leg:
-    """The leg between a GPU and the NIC that serves it."""
-    return Leg.PCIE if cluster.abilities.gdr else Leg.HOST
+def nic_leg(cluster: Cluster, gpu: int, nic: int) -> Leg:
+    """The leg between a GPU and the NIC that serves it (component ids of one unit).
+
+    GPUDirect where drivers allow it and the two are near: up to PXB (P2C on Grace), or
+    NCCL_NET_GDR_LEVEL; else through host memory.
+    """
+    if not cluster.abilities.gdr:
+        return Leg.HOST
+    distance = cluster.router.path_type(gpu, nic, pxn=False)
+    near = cluster.abilities.gdr_far or distance <= gdr_level(cluster.software.env)
+    return Leg.PCIE if near else Leg.HOST
 
 
 def domain_of(cluster: Cluster, gpus: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -208,13 +208,13 @@ class Router:
             raise Infeasible(f"{name_of(self.topology, device)} reaches no CPU")
         return begin + memory
 
-    def path_type(self, source: int, target: int) -> PathType:
+    def path_type(self, source: int, target: int, *, pxn: bool = True) -> PathType:
         """NCCL's path type of two devices (component ids); NET where the fabric lies between."""
         unit = int(self.topology.unit_of(source))
         if unit != int(self.topology.unit_of(target)):
             return PathType.NET if self.topology.wiring is not None else PathType.DIS
         begin = int(self.topology.first_component[unit])
-        return nccl_path(self.routes(unit), source - begin, target - begin)
+        return nccl_path(self.routes(unit), source - begin, target - begin, pxn=pxn)
 
     def _find_nearest(self, unit: int, gpu: int) -> tuple[int, ...]:
         routes = self.routes(unit)
