@@ -20,12 +20,19 @@ Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
-_WAY = {Leg.NVLINK: Way.DIRECT, Leg.PCIE: Way.PCIE, Leg.PCIE_FAR: Way.PCIE, Leg.HOST: Way.HOST}
+_WAY = {
+    Leg.NVLINK: Way.DIRECT,
+    Leg.PCIE: Way.PCIE,
+    Leg.PCIE_FAR: Way.PCIE,
+    Leg.HOST: Way.HOST,
+    Leg.ROOT: Way.ROOT,
+}
 _TERM = {
     Leg.NVLINK: Term.NVLINK,
     Leg.PCIE: Term.PCIE,
     Leg.PCIE_FAR: Term.PCIE_FAR,
     Leg.HOST: Term.HOST,
+    Leg.ROOT: Term.PCIE,
 }
 _MEDIUM = {leg: Medium.NVLINK if leg is Leg.NVLINK else Medium.PCIE for leg in Leg}
 

@@ -21,6 +21,8 @@ class Leg(IntEnum):
     """Peer to peer over PCIe and through another socket."""
     HOST = 3
     """Written to shared host memory by one side and read by the other."""
+    ROOT = 4
+    """Peer to peer by way of the root complex, where ACS or an IOMMU redirects it."""
 
 
 _LEVELS = {
@@ -91,7 +93,9 @@ def has_pcie_p2p(cluster: Cluster) -> bool:
 
 def nic_leg(cluster: Cluster) -> Leg:
     """The leg between a GPU and the NIC that serves it."""
-    return Leg.PCIE if cluster.abilities.gdr else Leg.HOST
+    if not cluster.abilities.gdr:
+        return Leg.HOST
+    return Leg.ROOT if cluster.abilities.acs else Leg.PCIE
 
 
 def domain_of(cluster: Cluster, gpus: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
