@@ -1,4 +1,4 @@
-"""What the library does not understand or cannot do is said beside the forecast, never passed over."""
+"""What the library does not understand or cannot do is said beside the forecast."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.topology.cluster import build_cluster
 from wirespeed.topology.machines import preset_machine
 from wirespeed.topology.software import Software
-
-pytestmark = pytest.mark.fast
 
 GIB = 2**30
 

@@ -75,9 +75,7 @@ def curve(
     choice = options.choice(amounts)
     time = times[choice, np.arange(len(amounts))]
     planned = options.expected(amounts)
-    return Curve(
-        amounts, time, choice, options.candidates, planned, len(siblings), options.notices
-    )
+    return Curve(amounts, time, choice, options.candidates, planned, len(siblings), options.notices)
 
 
 def forecast(
