@@ -331,7 +331,7 @@ def test_twice_the_memory_is_twice_what_cpus_move():
 
 
 @pytest.mark.parametrize("change", ["hbm=2x", "gemm=1.2x", "nvlink-domain=16"])
-def test_what_only_training_reads_is_said_not_to_act_here(change):
+def test_what_a_collective_does_not_take_into_account_is_refused(change):
     with pytest.raises(UsageError, match="cannot be changed here"):
         build("dgx-h100", change)
 

@@ -33,6 +33,8 @@ class Way(Enum):
     """Peer to peer over PCIe, NVLink or not."""
     HOST = "host"
     """Through CPU memory: written there, then read."""
+    ROOT = "root"
+    """Peer to peer, but up to the CPU and down again even where a PCIe switch is nearer."""
     UPLOAD = "upload"
     """To or from the memory of a CPU."""
 
@@ -376,6 +378,16 @@ def _through_host(routes: UnitRoutes, source: int, target: int) -> Route | None:
     return Route((*there.resource, *back.resource, part), (*there.share, *back.share, 2.0))
 
 
+def _through_root(routes: UnitRoutes, source: int, target: int) -> Route | None:
+    """Up to the CPU next to the target, and down to it, without a stop in memory."""
+    top = _memory_of(routes, target)
+    there = None if top is None else routes.pcie(source, top)
+    back = None if top is None else routes.pcie(top, target)
+    if there is None or back is None:
+        return None
+    return Route((*there.resource, *back.resource), (*there.share, *back.share))
+
+
 def _upload(routes: UnitRoutes, source: int, target: int) -> Route | None:
     route = routes.pcie(source, target)
     if route is None:
@@ -396,5 +408,6 @@ _WAYS: dict[Way, Callable[[UnitRoutes, int, int], Route | None]] = {
     Way.DIRECT: _direct,
     Way.PCIE: lambda routes, a, b: routes.pcie(a, b),
     Way.HOST: _through_host,
+    Way.ROOT: _through_root,
     Way.UPLOAD: _upload,
 }
