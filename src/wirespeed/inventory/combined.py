@@ -32,6 +32,8 @@ from wirespeed.units import gbps
 
 _ALIKE = {"PXB": "PIX", "NODE": "PHB"}
 """Words that a topology XML cannot tell apart: host bridges of one CPU, levels of one switch."""
+_CABLES = {"infiniband", "ethernet"}
+"""What the PCI class of a NIC tells apart."""
 _MOST_NAMED = 3
 
 
@@ -65,13 +67,40 @@ def _skeleton(
     tree: Evidence, found: XmlMachine, others: Sequence[Evidence], option: str | None
 ) -> Machine:
     words = _as_words(found, tree.file, gpus_too=False)
+    # A rate that the file does not state is the preset's to give, not that of the NIC's kind.
+    stated = _with_rate(tree)
+    kept = [f for f in words.facts if f.attribute != "rate_Gbps" or f.subject in stated]
+    words = Evidence(words.format, words.file, (*kept, *_host_facts(found)))
     machine = read_machine([words, *others], gpu=option).machine
     text = (
         "the file is a skeleton that NCCL completes on the machine itself: links between GPUs "
         f"and the rates of PCIe links are taken from preset {machine.platform}"
     )
     first = Notice("skeleton", text, tree.file)
-    return replace(machine, warnings=(*remarks_of([tree]), first, *machine.warnings))
+    network = machine.network
+    if {network, found.network} == _CABLES and len(found.unit.of_kind(ComponentKind.NIC)):
+        network = found.network
+    return replace(
+        machine, network=network, warnings=(*remarks_of([tree]), first, *machine.warnings)
+    )
+
+
+def _with_rate(tree: Evidence) -> set[str]:
+    """NICs whose rate the file states."""
+    told = (fact for fact in tree.facts if fact.attribute == "rate_Gbps")
+    return {fact.subject.rpartition("/")[2] for fact in told}
+
+
+def _host_facts(found: XmlMachine) -> Iterable[Fact]:
+    """What a skeleton shows of the host, to tell presets apart by."""
+    if found.cpu_vendor:
+        yield Fact("host", "cpu_vendor", found.cpu_vendor, 0)
+    unit = found.unit
+    devices = [*unit.of_kind(ComponentKind.GPU), *unit.of_kind(ComponentKind.NIC)]
+    buses = [found.bus_ids[int(c)] for c in devices if int(c) in found.bus_ids]
+    domains = {bus.partition(":")[0] for bus in buses}
+    yield Fact("host", "own_domains", 1 < len(buses) == len(domains), 0)
+    yield Fact("host", "displays", found.displays, 0)
 
 
 def _left_out(trees: Sequence[Evidence], machines: Sequence[XmlMachine]) -> Iterable[Notice]:

@@ -23,7 +23,7 @@ def machine_of(design: NodeDesign, *, name: str = "") -> Machine:
         library="rccl" if rccl else "nccl",
         network="ethernet" if kind == "none" else kind,
         network_generation=design.network.generation,
-        cpu_vendor=_vendor(design.cpu.model),
+        cpu_vendor=vendor_of(design.cpu.model),
         peer_to_peer=None if design.p2p else False,
         basis=Basis("preset", design.name),
         abilities=Abilities(gdr=design.gdr, gdr_far=kind == "slingshot", socket=socket),
@@ -35,6 +35,7 @@ def preset_machine(name: str) -> Machine:
     return machine_of(preset(name))
 
 
-def _vendor(model: str) -> str:
+def vendor_of(model: str) -> str:
+    """Who makes a processor of that name: Intel, AMD …; empty where the name does not tell."""
     words = {"xeon": "Intel", "epyc": "AMD", "grace": "NVIDIA", "vera": "NVIDIA", "power": "IBM"}
     return next((vendor for word, vendor in words.items() if word in model.lower()), "")
