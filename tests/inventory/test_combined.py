@@ -57,6 +57,26 @@ def test_a_query_names_the_gpu_before_a_pci_id_does():
     assert machine_from([TREE, other]).gpu == "h200-sxm"
 
 
+def test_a_query_and_a_pci_id_that_name_two_gpus_are_a_contradiction():
+    other = evidence_of(QUERY.format(*["NVIDIA H200"] * 8), "q.csv")
+    text = said(machine_from([TREE, other]), "contradiction")
+    assert "NVIDIA H200 in q.csv:2, but H100 SXM5 80GB by its PCI id in topology.xml:" in text
+    same = evidence_of(QUERY.format(*["NVIDIA H100 80GB HBM3"] * 8), "q.csv")
+    assert "contradiction" not in codes(machine_from([TREE, same]))
+
+
+def test_a_query_beside_a_tree_says_on_how_many_lanes_a_gpu_runs():
+    head = "index, name, pcie.link.width.current, pcie.link.width.max"
+    rows = [f"{i}, NVIDIA H100 80GB HBM3, {8 if i == 3 else 16}, 16" for i in range(8)]
+    query = evidence_of("\n".join([head, *rows, ""]), "q.csv")
+    machine = machine_from([TREE, query])
+    assert {notice.code: notice.where for notice in machine.oddities} == {"pcie-narrow": "gpu3"}
+    unit = machine.unit
+    slots = (unit.link_kind == LinkKind.PCIE) & (unit.kind[unit.source] == ComponentKind.GPU)
+    assert unit.lanes[slots].tolist() == [16, 16, 16, 8, 16, 16, 16, 16]
+    assert unit.bandwidth[slots][3] == unit.bandwidth[slots][0] / 2
+
+
 def test_the_option_stands_above_all_files():
     machine = machine_from([TREE], gpu="h200")
     assert (machine.gpu, machine.basis.gpu_model) == ("h200-sxm", "option")

@@ -22,6 +22,7 @@ from wirespeed.inventory.machine import read_machine, remarks_of
 from wirespeed.inventory.match import best_match
 from wirespeed.inventory.merged import Merged, merge
 from wirespeed.inventory.node_facts import NodeFacts, node_facts, peer_to_peer
+from wirespeed.inventory.slots import with_slots_as_read
 from wirespeed.readers import nccl_xml
 from wirespeed.topology.kinds import ComponentKind
 from wirespeed.topology.machine import Basis, Machine
@@ -126,11 +127,12 @@ def _whole(
     facts = node_facts(merge([_as_words(found, tree.file, gpus_too=True)]))
     merged = merge([tree, *others])
     settled = _settle(facts, merged, found, option)
-    beside = read_machine(others, gpu=option).machine if _has_words(others) else None
+    beside = read_machine(others, gpu=option).machine if _has_gpus(others) else None
     notices = [
         *remarks_of([tree, *others]),
         *found.notices,
         *merged.contradictions,
+        *_other_model(tree, found, merged),
         *_contradictions(found.unit, others),
     ]
     if not found.gpu and settled.basis.gpu_model == "preset":
@@ -138,7 +140,7 @@ def _whole(
         notices.append(Notice("gpu-stands-in", text))
     return Machine(
         name=", ".join(merged.files),
-        unit=found.unit,
+        unit=with_slots_as_read(found.unit, merged),
         gpu=settled.name,
         platform=settled.basis.preset,
         library=found.library,
@@ -218,6 +220,27 @@ def _is_known(name: str) -> bool:
 
 def _has_words(others: Sequence[Evidence]) -> bool:
     return any(fact.attribute == "smi" for part in others for fact in part.facts)
+
+
+def _has_gpus(others: Sequence[Evidence]) -> bool:
+    return any(fact.subject.startswith("gpu") for part in others for fact in part.facts)
+
+
+def _other_model(tree: Evidence, found: XmlMachine, merged: Merged) -> Iterable[Notice]:
+    """GPUs that a query calls otherwise than their PCI id does."""
+    if not (found.gpu_read and _is_known(found.gpu)):
+        return
+    model = gpu(found.gpu)
+    for name, statement in merged.of_attribute("model"):
+        said = str(statement.value)
+        if _is_known(said) and gpu(said).key != model.key:
+            line = next((fact.line for fact in tree.facts if fact.subject == name), 0)
+            text = (
+                f"{name} model is {said} in {statement.place}, but {model.name} by its PCI id in "
+                f"{tree.file}:{line}; the name is used"
+            )
+            yield Notice("contradiction", text, name)
+            return
 
 
 def _contradictions(unit: Unit, others: Sequence[Evidence]) -> Iterable[Notice]:
