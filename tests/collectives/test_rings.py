@@ -306,3 +306,13 @@ def test_a_gpu_whose_nic_is_down_leaves_the_others_theirs():
     on = cluster("dgx-h100", 2, "node0/nic0=down")
     shape = layout_of(on, everyone(on)).shapes[0]
     assert [position for position, _ in shape.doors] == list(range(1, 8))
+
+
+@pytest.mark.parametrize("members", [[3, 10, 5, 0], [0, 9, 1, 2], [8, 0, 9]])
+def test_an_alltoall_takes_its_ranks_in_any_order(members):
+    on = cluster("pcie-8x-t4", 2)
+    times = [
+        rows("alltoall", on, [2**20], group(on, order))[0].time_us
+        for order in (members, sorted(members))
+    ]
+    assert times[0] == pytest.approx(times[1])

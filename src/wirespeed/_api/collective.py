@@ -21,6 +21,7 @@ from wirespeed.collectives.operation import Collective, parse_operation
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.result import CollectiveForecast
 from wirespeed.collectives.siblings import groups_alike
+from wirespeed.comparison.bands import bands_for, with_bands
 from wirespeed.errors import UsageError
 from wirespeed.topology.cluster import Cluster, Group, everyone
 from wirespeed.topology.ranks import parse_ranks
@@ -79,6 +80,8 @@ def collective(
     group = _group(ranks, target)
     beside = _siblings(siblings, group, target)
     result = forecast(asked, target, bytes_, group, siblings=beside, explain=explain)
+    if target.parameters.digest == bands_for():
+        result = with_bands(result, target, group or everyone(target))
     inputs = inputs_of(
         op=asked.operation.value,
         on=on,

@@ -179,10 +179,10 @@ def _slowest(on: Carrier, source: _Ends, target: _Ends) -> Floats:
 
 
 def _outer(ends: _Ends) -> Ids:
-    """Positions of the first and the last end of each rail and latency."""
+    """Positions of the ends of each rail and latency in its first and in its last domain."""
     kinds = np.stack([ends.crowd.together, ends.latency.round(12)], axis=1)
     _, kind = np.unique(kinds, axis=0, return_inverse=True)
-    order = np.lexsort((np.arange(len(kind)), kind.reshape(-1)))
+    order = np.lexsort((ends.crowd.apart, kind.reshape(-1)))
     starts = np.flatnonzero(np.diff(kind.reshape(-1)[order], prepend=-1))
     stops = np.append(starts[1:], len(order)) - 1
     return np.unique(order[np.append(starts, stops)])

@@ -13,7 +13,7 @@ from wirespeed.collectives.peers import Leg, domain_of, nic_leg, peer_leg
 from wirespeed.collectives.schedule import Spokes, Transfers
 from wirespeed.collectives.spokes import spoke_loads
 from wirespeed.topology.cluster import Cluster, Group
-from wirespeed.topology.kinds import LinkKind
+from wirespeed.topology.kinds import ComponentKind, LinkKind
 from wirespeed.topology.router import Way
 
 Ids = npt.NDArray[np.int64]
@@ -149,9 +149,20 @@ class Carrier:
 
     def to_nic(self, moved: Moved, source: Ids, target: Ids, share: Floats) -> Floats:
         """Put transfers between GPUs and NICs on resources; [t] latency of their links [s]."""
-        leg = nic_leg(self.cluster)
-        term = Term.HOST if leg is Leg.HOST else Term.NIC
-        return self.put(moved, source, target, share, leg, term)
+        pairs = self.cluster.router.pairs(source, target)
+        legs = np.array([self._nic_leg(int(source[t]), int(target[t])) for t in pairs.example])
+        latency = np.zeros(len(source))
+        for leg, term in ((Leg.PCIE, Term.NIC), (Leg.ROOT, Term.NIC), (Leg.HOST, Term.HOST)):
+            rows = np.flatnonzero(legs[pairs.row] == leg)
+            if len(rows):
+                ends = source[rows], target[rows]
+                latency[rows] = self.put(moved, *ends, share[rows], leg, term)
+        return latency
+
+    def _nic_leg(self, source: int, target: int) -> Leg:
+        if self.cluster.topology.kind[source] == ComponentKind.NIC:
+            source, target = target, source
+        return nic_leg(self.cluster, source, target)
 
     def _routed(self, transfers: Transfers, far: Ids, source: Ids) -> Routed:
         """The NICs that the schedule names, and where it names none, those of `Doors`.

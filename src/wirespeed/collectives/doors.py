@@ -103,18 +103,33 @@ def doors_of(cluster: Cluster, group: Group) -> Doors:
     on_rail = np.full((topology.nodes, max(rails, 1)), -1, np.int64)
     on_rail[topology.node[nics], topology.rail[nics]] = nics
     proxy = np.full_like(on_rail, -1)
-    own = np.full(len(group), -1, np.int64)
-    for rank, gpu in enumerate(group.gpus.tolist()):
-        near = router.nearest_nics(gpu)
-        if not near:
-            continue
-        own[rank] = near[int(topology.index[gpu]) % len(near)]
-        node = int(topology.node[gpu])
-        for nic in near:
-            if proxy[node, topology.rail[nic]] < 0:
-                proxy[node, topology.rail[nic]] = gpu
-        proxy[node, topology.rail[own[rank]]] = gpu
+    gpus = group.gpus
+    node = topology.node[gpus]
+    near = _nearest(cluster, gpus)
+    has = near[:, 0] >= 0
+    turn = topology.index[gpus] % np.maximum((near >= 0).sum(axis=1), 1)
+    own = np.where(has, near[np.arange(len(gpus)), turn], -1)
+    # The first GPU that is near stands in for a NIC, but before it the last whose own it is.
+    rank, column = np.nonzero(near >= 0)
+    rank, column = rank[::-1], column[::-1]
+    proxy[node[rank], topology.rail[near[rank, column]]] = gpus[rank]
+    proxy[node[has], topology.rail[own[has]]] = gpus[has]
     return Doors(own, on_rail, proxy)
+
+
+def _nearest(cluster: Cluster, gpus: Ids) -> Ids:
+    """[gpus, most] the compute NICs nearest to each; filled up with -1."""
+    topology, router = cluster.topology, cluster.router
+    pairs = router.pairs(gpus, gpus)
+    begin = topology.first_component[pairs.unit]
+    rows = [
+        [nic - int(begin[k]) for nic in router.nearest_nics(int(gpus[k]))] for k in pairs.example
+    ]
+    table = np.full((len(rows), max(1, *map(len, rows))), -1, np.int64)
+    for row, nics in zip(table, rows, strict=True):
+        row[: len(nics)] = nics
+    local = table[pairs.row]
+    return np.where(local >= 0, local + begin[:, None], -1)
 
 
 def unconnected(cluster: Cluster, gpu: int) -> Infeasible:

@@ -63,6 +63,11 @@ class Layout:
         return self.shapes[int(self.shape[domain])]
 
     @property
+    def sizes(self) -> Ids:
+        """[domains] ranks of each."""
+        return np.array([len(shape.node) for shape in self.shapes], np.int64)[self.shape]
+
+    @property
     def doors(self) -> int:
         """Channels that every domain can serve: its doors, the least over the domains."""
         return min(len(shape.doors) for shape in self.shapes)

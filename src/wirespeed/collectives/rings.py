@@ -72,7 +72,7 @@ def _lay_channel(
     `flat` are the ranks, domain by domain. Every other domain is walked backwards, so that what
     leaves by a NIC enters the next domain by the same one: traffic stays on its rail.
     """
-    sizes = np.array([len(walk.positions) for walk in walks])[layout.shape]
+    sizes = layout.sizes
     first = np.cumsum(sizes) - sizes
     backwards = np.arange(len(layout)) % 2 == 1
     enter, leave = np.full(len(layout), -1), np.full(len(layout), -1)

@@ -249,7 +249,11 @@ def _abilities(
     open_ = stated not in ("yes", "no") or design.network.kind == "tcpx"
     gdr = design.gdr if open_ else stated == "yes"
     pxn = env.get("NCCL_PXN_DISABLE", "0") in _OFF
-    return Abilities(gdr=gdr and not sockets, sharp=bool(sharp), pxn=pxn, socket=sockets)
+    # Who says that it was used has seen it, whatever the distance.
+    far = stated == "yes" or design.network.kind == "slingshot"
+    return Abilities(
+        gdr=gdr and not sockets, gdr_far=far, sharp=bool(sharp), pxn=pxn, socket=sockets
+    )
 
 
 def _uses_sockets(env: Mapping[str, str]) -> bool:

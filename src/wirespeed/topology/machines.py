@@ -26,7 +26,7 @@ def machine_of(design: NodeDesign, *, name: str = "") -> Machine:
         cpu_vendor=_vendor(design.cpu.model),
         peer_to_peer=None if design.p2p else False,
         basis=Basis("preset", design.name),
-        abilities=Abilities(gdr=design.gdr, socket=socket),
+        abilities=Abilities(gdr=design.gdr, gdr_far=kind == "slingshot", socket=socket),
     )
 
 

@@ -210,13 +210,13 @@ class Router:
             raise Infeasible(f"{name_of(self.topology, device)} reaches no CPU")
         return begin + memory
 
-    def path_type(self, source: int, target: int) -> PathType:
+    def path_type(self, source: int, target: int, *, pxn: bool = True) -> PathType:
         """NCCL's path type of two devices (component ids); NET where the fabric lies between."""
         unit = int(self.topology.unit_of(source))
         if unit != int(self.topology.unit_of(target)):
             return PathType.NET if self.topology.wiring is not None else PathType.DIS
         begin = int(self.topology.first_component[unit])
-        return nccl_path(self.routes(unit), source - begin, target - begin)
+        return nccl_path(self.routes(unit), source - begin, target - begin, pxn=pxn)
 
     def _find_nearest(self, unit: int, gpu: int) -> tuple[int, ...]:
         routes = self.routes(unit)
@@ -368,21 +368,18 @@ def _direct(routes: UnitRoutes, source: int, target: int) -> Route | None:
 
 def _through_host(routes: UnitRoutes, source: int, target: int) -> Route | None:
     """Down to the memory next to the target, and from there to it; the memory is used twice."""
-    memory = _memory_of(routes, target)
-    if memory is None:
+    memory, route = _memory_of(routes, target), _through_root(routes, source, target)
+    if memory is None or route is None:
         return None
-    there, back = routes.pcie(source, memory), routes.pcie(memory, target)
-    if there is None or back is None:
-        return None
-    part = routes.unit.links + memory
-    return Route((*there.resource, *back.resource, part), (*there.share, *back.share, 2.0))
+    return Route((*route.resource, routes.unit.links + memory), (*route.share, 2.0))
 
 
 def _through_root(routes: UnitRoutes, source: int, target: int) -> Route | None:
     """Up to the CPU next to the target, and down to it, without a stop in memory."""
     top = _memory_of(routes, target)
-    there = None if top is None else routes.pcie(source, top)
-    back = None if top is None else routes.pcie(top, target)
+    if top is None:
+        return None
+    there, back = routes.pcie(source, top), routes.pcie(top, target)
     if there is None or back is None:
         return None
     return Route((*there.resource, *back.resource), (*there.share, *back.share))
