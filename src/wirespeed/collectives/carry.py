@@ -14,7 +14,7 @@ from wirespeed.collectives.schedule import Spokes, Transfers
 from wirespeed.collectives.spokes import spoke_loads
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import ComponentKind, LinkKind
-from wirespeed.topology.router import Way
+from wirespeed.topology.ways import Way
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
