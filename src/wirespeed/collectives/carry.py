@@ -14,7 +14,7 @@ from wirespeed.collectives.schedule import Spokes, Transfers
 from wirespeed.collectives.spokes import spoke_loads
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import ComponentKind, LinkKind
-from wirespeed.topology.router import Way
+from wirespeed.topology.ways import Way
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -152,7 +152,7 @@ class Carrier:
         pairs = self.cluster.router.pairs(source, target)
         legs = np.array([self._nic_leg(int(source[t]), int(target[t])) for t in pairs.example])
         latency = np.zeros(len(source))
-        for leg in (Leg.PCIE, Leg.ROOT, Leg.HOST):
+        for leg in Leg:
             term = Term.HOST if leg is Leg.HOST else Term.NIC
             rows = np.flatnonzero(legs[pairs.row] == leg)
             if len(rows):

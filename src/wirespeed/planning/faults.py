@@ -7,7 +7,7 @@ left, as the library would.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 import numpy as np
@@ -225,8 +225,3 @@ def _seconds(collective: Collective, cluster: Cluster, group: Group, size: int) 
 
 def _cost(row: FaultRow) -> tuple[bool, float, int]:
     return row.time_us is None, row.time_us or 0.0, row.count
-
-
-def costly(report: FaultReport, least: float = 1.005) -> Iterable[FaultRow]:
-    """The rows that slow the collective down by a factor of at least `least`, or stop it."""
-    return (row for row in report.rows if row.slowdown is None or row.slowdown >= least)

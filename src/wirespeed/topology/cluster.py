@@ -25,7 +25,7 @@ MOST_NODES = 65_536
 """What the default fabric holds."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Cluster:
     """What a forecast is made on. `compute` holds the share of full speed of slow GPUs."""
 
@@ -41,6 +41,10 @@ class Cluster:
     """All that was edited, in order."""
     warnings: tuple[Notice, ...] = ()
     parameters: Parameters = field(default_factory=parameters)
+
+    def __repr__(self) -> str:
+        what = f"{self.nodes} x {self.machine.name}", self.fabric, str(self.software)
+        return f"Cluster({', '.join(filter(None, (*what, *map(str, self.changes))))})"
 
     @property
     def nodes(self) -> int:
