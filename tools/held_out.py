@@ -10,7 +10,7 @@ import numpy as np
 from wirespeed.catalog import parameters
 from wirespeed.readers.records import Record
 from wirespeed.validation.bands import Residual
-from wirespeed.validation.fitted import cross_fitted, fit_all, residuals_of
+from wirespeed.validation.fitted import beginning, cross_fitted, fit_all, residuals_of
 from wirespeed.validation.fitting import Sample, collect
 
 PLATFORMS = ("nvswitch", "mesh", "network")
@@ -55,7 +55,7 @@ class HeldOut(NamedTuple):
 def held_out(records: Sequence[Record]) -> HeldOut:
     """All fits that leave something out; a minute or two."""
     data = collect(records)
-    start = parameters()
+    start = beginning(parameters())
     errors: list[Error] = []
     for fitted, part in cross_fitted(data, start):
         errors += _errors(part, residuals_of(part, fitted))
@@ -66,7 +66,7 @@ def held_out(records: Sequence[Record]) -> HeldOut:
 def _gpus(
     records: Sequence[Record],
 ) -> Iterator[tuple[tuple[str, str], tuple[Figures, Figures]]]:
-    start = parameters()
+    start = beginning(parameters())
     for gpu, spelled in UNSEEN_GPUS.items():
         mine = collect([r for r in records if r.inputs.cluster.gpu in spelled])
         others = collect([r for r in records if r.inputs.cluster.gpu not in spelled])

@@ -57,4 +57,4 @@ def test_the_csv_has_every_number_of_the_page_with_its_range():
 
 def test_only_what_a_network_can_join_is_shown_on_several_nodes(generator):
     assert {row.nodes for row in generator.rows_of("dgx-h100")} == {1, 2, 4}
-    assert {row.nodes for row in generator.rows_of("pcie-8x-t4")} == {1}
+    assert {row.nodes for row in generator.rows_of("pcie-6x-rtx4090")} == {1}

@@ -27,6 +27,7 @@ from wirespeed.collectives.forecast import curve as curve_of
 from wirespeed.collectives.loads import load_report
 from wirespeed.collectives.operation import parse_operation
 from wirespeed.collectives.result import CollectiveForecast
+from wirespeed.comparison.bands import bands_for, with_bands
 from wirespeed.topology.cluster import everyone
 
 DEFAULT_SIZES = "8:16G"
@@ -82,6 +83,8 @@ def collective(
     group = group_of(ranks, target)
     beside = siblings_of(siblings, group, target)
     result = forecast(asked, target, bytes_, group, siblings=beside, explain=explain)
+    if target.parameters.digest == bands_for():
+        result = with_bands(result, target, group or everyone(target))
     if loads:
         members = group or everyone(target)
         report = load_report(asked, target, members, max(bytes_), siblings=beside)

@@ -12,7 +12,7 @@ from wirespeed.comparison.bands import BandClass
 from wirespeed.comparison.classes import Platform
 from wirespeed.validation.bands import PARTS, Residual, part_of
 from wirespeed.validation.fitting import Sample
-from wirespeed.validation.search import search
+from wirespeed.validation.search import changed, search
 
 _OF_GENERATION = ("step_ll", "step_simple", "call", "fill")
 _OF_NVLS = ("nvls_share", "nvls_step", "nvls_fill")
@@ -44,6 +44,12 @@ FAR = (
     "transport.sharp.step",
 )
 """What rows beyond one NVLink domain decide, once the others are known."""
+
+
+def beginning(shipped: Parameters) -> Parameters:
+    """The parameters before any fit: where one begins is written beside each fitted value."""
+    begun = {key: entry.start for key, entry in shipped.table.items() if entry.start is not None}
+    return changed(shipped, begun)
 
 
 def fit_all(data: Sample, start: Parameters) -> Parameters:
