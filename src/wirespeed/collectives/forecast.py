@@ -12,7 +12,7 @@ from wirespeed.catalog import gpu
 from wirespeed.collectives.bounds import Bounds, bounds_of
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.candidates import options_of
-from wirespeed.collectives.notes import bottleneck_rows, cluster_row, option_rows
+from wirespeed.collectives.notes import bottleneck_rows, cluster_row, option_rows, slow_gpus
 from wirespeed.collectives.operation import COPIES, Collective, Operation, bus_factor
 from wirespeed.collectives.result import CollectiveForecast, ForecastRow
 from wirespeed.collectives.siblings import check_apart
@@ -105,7 +105,7 @@ def forecast(
     rows = [_row(collective, cluster, members, line, bounds, k) for k in range(len(line.sizes))]
     return CollectiveForecast(
         parameters=ParameterSet(cluster.parameters.digest),
-        warnings=(*cluster.warnings, *line.notices),
+        warnings=(*cluster.warnings, *line.notices, *slow_gpus(cluster, members)),
         machine=cluster.machine.name,
         gpu=gpu(cluster.machine.gpu).name,
         library=str(cluster.software),

@@ -152,14 +152,16 @@ class Router:
 
     def pair_latency(self, pairs: Pairs, way: Way) -> Floats:
         """[t] the one-way latency of the links on the path of each transfer [s]."""
-        latency = np.zeros(len(pairs.example))
-        for row, route in enumerate(self._rows_of(pairs, way)):
-            shape = self.topology.units[self.topology.unit_class[pairs.unit[pairs.example[row]]]]
-            latency[row] = sum(
-                s * shape.latency[r]
-                for r, s in zip(route.resource, route.share, strict=True)
-                if r < shape.links
-            )
+        topology = self.topology
+        table = _table(self._rows_of(pairs, way))
+        owner = table.owner()
+        kind = topology.unit_class[pairs.unit[pairs.example]][owner]
+        seconds = np.zeros(len(owner))
+        for k in np.unique(kind).tolist():
+            shape = topology.units[k]
+            mine = np.flatnonzero((kind == k) & (table.resource < shape.links))
+            seconds[mine] = table.share[mine] * shape.latency[table.resource[mine]]
+        latency = np.bincount(owner, seconds, minlength=len(table)).astype(np.float64, copy=False)
         return latency[pairs.row]
 
     def pairs(self, source: npt.ArrayLike, target: npt.ArrayLike) -> Pairs:
