@@ -88,6 +88,11 @@ def build_cluster(
     for change in edits:
         if change.kind is ChangeKind.MACHINE and change.subject == "nodes":
             nodes = int(float(change.value))
+    if fabric is not None and any(is_rail_only(change) for change in edits):
+        # Here, since most forecasts need no other fabric than the one they are given.
+        from wirespeed.topology.fabrics.named import fabric_named
+
+        fabric = "rail-only", fabric_named("rail-only", machine.network)
     count = machine.unit.nodes if nodes is None else nodes
     _check(count)
     units, classes = _units(machine, count)
@@ -103,8 +108,13 @@ def build_cluster(
         compute={},
         warnings=machine.warnings,
     )
-    overlays = [c for c in edits if c.kind is not ChangeKind.MACHINE]
+    overlays = [c for c in edits if c.kind is not ChangeKind.MACHINE and not is_rail_only(c)]
     return replace(changed(cluster, overlays), changes=tuple(edits))
+
+
+def is_rail_only(change: Change) -> bool:
+    """Whether a change parts the rails: that is another fabric, not another way through one."""
+    return change.kind is ChangeKind.ROUTING and change.value == "rail-only"
 
 
 def changed(cluster: Cluster, changes: Iterable[Change]) -> Cluster:
@@ -124,7 +134,7 @@ def changed(cluster: Cluster, changes: Iterable[Change]) -> Cluster:
                 compute |= _slow(topology, change)
             case ChangeKind.CAPABILITY:
                 abilities = _with_ability(abilities, change)
-            case ChangeKind.ROUTING if change.value != "rail-only":
+            case ChangeKind.ROUTING if not is_rail_only(change):
                 routing = Routing(str(change.value))
             case ChangeKind.SETTING:
                 value = change.value
