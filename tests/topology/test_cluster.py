@@ -102,8 +102,6 @@ def test_nodes_that_speak_tcp_join_a_fabric_all_the_same(name):
 
 
 def test_rail_only_is_a_fabric_whose_rails_do_not_meet():
-    from wirespeed.topology.fabrics.named import fabric_named
-
     machine = preset_machine("dgx-h100")
     fabric = "leaf-spine", fabric_named("leaf-spine")
     apart = build_cluster(
