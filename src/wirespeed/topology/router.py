@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
@@ -17,24 +15,12 @@ from wirespeed.topology.path_types import nccl_path
 from wirespeed.topology.paths import Paths, gather
 from wirespeed.topology.unit import Unit
 from wirespeed.topology.unit_routes import Route, UnitRoutes
+from wirespeed.topology.ways import Way, find_route, memory_of
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _SMALL = 2**16
-
-
-class Way(Enum):
-    """How bytes get from one device of a unit to another."""
-
-    DIRECT = "direct"
-    """Peer to peer: NVLink where there is one, else PCIe."""
-    PCIE = "pcie"
-    """Peer to peer over PCIe, NVLink or not."""
-    HOST = "host"
-    """Through CPU memory: written there, then read."""
-    UPLOAD = "upload"
-    """To or from the memory of a CPU."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -205,7 +191,7 @@ class Router:
         """The CPU whose memory is nearest to a device of its unit; Infeasible where none is."""
         unit = int(self.topology.unit_of(device))
         begin = int(self.topology.first_component[unit])
-        memory = _memory_of(self.routes(unit), device - begin)
+        memory = memory_of(self.routes(unit), device - begin)
         if memory is None:
             raise Infeasible(f"{name_of(self.topology, device)} reaches no CPU")
         return begin + memory
@@ -266,7 +252,7 @@ class Router:
     def _row(self, unit: int, source: int, target: int, way: Way) -> Route:
         key = (self.class_of(unit), source, target, way)
         if key not in self._rows:
-            route = _WAYS[way](self.routes(unit), source, target)
+            route = find_route(way, self.routes(unit), source, target)
             if route is None:
                 begin = int(self.topology.first_component[unit])
                 pair = [name_of(self.topology, begin + c) for c in (source, target)]
@@ -355,48 +341,3 @@ def _spread(counted: Floats, table: Paths, mine: npt.NDArray[np.bool_]) -> tuple
         return columns, counted @ shares.reshape(len(table), len(columns))
     laid = [np.bincount(column, share * row[owner], minlength=len(columns)) for row in counted]
     return columns, np.array(laid)
-
-
-def _direct(routes: UnitRoutes, source: int, target: int) -> Route | None:
-    kinds = routes.unit.kind
-    if kinds[source] == kinds[target] == ComponentKind.GPU:
-        route = routes.nvlink(source, target)
-        if route is not None:
-            return route
-    return routes.pcie(source, target)
-
-
-def _through_host(routes: UnitRoutes, source: int, target: int) -> Route | None:
-    """Down to the memory next to the target, and from there to it; the memory is used twice."""
-    memory = _memory_of(routes, target)
-    if memory is None:
-        return None
-    there, back = routes.pcie(source, memory), routes.pcie(memory, target)
-    if there is None or back is None:
-        return None
-    part = routes.unit.links + memory
-    return Route((*there.resource, *back.resource, part), (*there.share, *back.share, 2.0))
-
-
-def _upload(routes: UnitRoutes, source: int, target: int) -> Route | None:
-    route = routes.pcie(source, target)
-    if route is None:
-        return None
-    end = source if routes.unit.kind[source] == ComponentKind.CPU else target
-    return Route((*route.resource, routes.unit.links + end), (*route.share, 1.0))
-
-
-def _memory_of(routes: UnitRoutes, device: int) -> int | None:
-    """The CPU whose memory is nearest to a device."""
-    cpus = [int(c) for c in routes.unit.of_kind(ComponentKind.CPU)]
-    ways = [(cpu, routes.pcie_links(cpu, device)) for cpu in cpus]
-    found = [(len(links), cpu) for cpu, links in ways if links is not None]
-    return min(found)[1] if found else None
-
-
-_WAYS: dict[Way, Callable[[UnitRoutes, int, int], Route | None]] = {
-    Way.DIRECT: _direct,
-    Way.PCIE: lambda routes, a, b: routes.pcie(a, b),
-    Way.HOST: _through_host,
-    Way.UPLOAD: _upload,
-}
