@@ -129,6 +129,7 @@ class Carrier:
             routed.nic_out.astype(np.int32),
             routed.nic_in.astype(np.int32),
             routing=cluster.routing,
+            seed=cluster.seed,
             capacity=cluster.topology.capacity,
         )
         owner = paths.owner()

@@ -51,12 +51,9 @@ def slow_gpus(cluster: Cluster, group: Group) -> tuple[Notice, ...]:
     return (Notice("slow-gpu", text, name_of(cluster.topology, slow[0])),)
 
 
-def bottleneck_rows(
-    cluster: Cluster, options: Sequence[Candidate], choice: npt.NDArray[np.int64]
-) -> tuple[ResourceRow, ...]:
-    """What the bottlenecks of the chosen options are, each once."""
-    chosen = dict.fromkeys(options[k].bottleneck for k in choice.tolist())
-    return tuple(_resource(cluster, resource) for resource in chosen if resource >= 0)
+def bottleneck_rows(cluster: Cluster, resources: Sequence[int]) -> tuple[ResourceRow, ...]:
+    """What the bottlenecks of rows are, each once; -1 stands for none."""
+    return tuple(_resource(cluster, r) for r in dict.fromkeys(resources) if r >= 0)
 
 
 def option_rows(

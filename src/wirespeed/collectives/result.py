@@ -12,6 +12,16 @@ from wirespeed.topology.result import Result
 T = TypeVar("T")
 
 
+class RoutingSpread(msgspec.Struct, frozen=True):
+    """How much hangs on the hash by which a fabric spreads flows."""
+
+    seeds: int
+    low_us: float
+    median_us: float
+    """The time of the row."""
+    high_us: float
+
+
 class ForecastRow(msgspec.Struct, frozen=True):
     """One size. GB are 1e9 bytes; times in us; names as in the JSON contract."""
 
@@ -37,6 +47,8 @@ class ForecastRow(msgspec.Struct, frozen=True):
     high_us: float | None
     validity: str
     """inside, edge or outside of what was validated."""
+    routing_spread: RoutingSpread | None = None
+    """Where flows are routed by hash: the times over several seeds."""
 
 
 class Option(msgspec.Struct, frozen=True):

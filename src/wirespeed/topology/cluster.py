@@ -41,6 +41,8 @@ class Cluster:
     """All that was edited, in order."""
     warnings: tuple[Notice, ...] = ()
     parameters: Parameters = field(default_factory=parameters)
+    seed: int = 0
+    """Of the hash by which a fabric spreads flows, where it does."""
 
     def __repr__(self) -> str:
         what = f"{self.nodes} x {self.machine.name}", self.fabric, str(self.software)
