@@ -3,7 +3,7 @@
 # `make PYTHON=/path/to/python3.12 test` takes another Python than the first that fits.
 
 .NOTPARALLEL:
-.PHONY: help demo test lint validation fuzz bench docs clean core-env test-env lint-env
+.PHONY: help demo test lint fit validation fuzz bench docs clean core-env test-env lint-env
 
 NODE = examples/dgx-h100-topo-m.txt
 LAYERS = fast real corpus
@@ -17,6 +17,7 @@ help:
 	@echo "make test        all tests; LAYERS=fast for one of: $(LAYERS)"
 	@echo "make lint        ruff, mypy, import-linter"
 	@echo "make validation  forecasts beside published measurements: docs/validation.md"
+	@echo "make fit         parameters and bands anew from published measurements"
 	@echo "make fuzz        property tests with EXAMPLES=$(EXAMPLES) random cases each"
 	@echo "make bench       times and memory of whole commands beside their targets"
 	@echo "make docs        rewrite what README and docs show of today's numbers"
@@ -37,6 +38,9 @@ lint: lint-env
 
 validation: core-env
 	.venv/bin/python tools/generate_validation_docs.py $(RECORDS) $(ACCEPT)
+
+fit: core-env
+	.venv/bin/python tools/fit.py $(RECORDS)
 
 fuzz: test-env
 	WIRESPEED_FUZZ_EXAMPLES=$(EXAMPLES) .venv/bin/python -m pytest -m hypothesis -n 2

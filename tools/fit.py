@@ -6,6 +6,7 @@ fit.py RECORDS --cross    only prints the errors with whole folds held out
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -15,12 +16,21 @@ import numpy as np
 from wirespeed.catalog import Parameters, parameters
 from wirespeed.readers.records import read_records
 from wirespeed.validation.bands import Residual, as_toml, calibrated_shares, coverage, fit_bands
-from wirespeed.validation.fitted import FAR, NEAR, cross_fitted, fit_all, residuals_of
+from wirespeed.validation.fitted import (
+    FAR,
+    NEAR,
+    beginning,
+    cross_fitted,
+    fit_all,
+    residuals_of,
+)
 from wirespeed.validation.fitting import Sample, collect
 from wirespeed.validation.search import changed, depends_on
 
 ROOT = Path(__file__).resolve().parents[1]
 PARAMETERS = ROOT / "src/wirespeed/catalog/data/parameters.toml"
+LISTS_FOLDS = ("gpu.copy.rate", "protocol.ll.network_share")
+"""Of the parameters that rest on all rows within one domain, or beyond, one names the folds."""
 BANDS = ROOT / "src/wirespeed/comparison/data/bands.toml"
 
 
@@ -29,7 +39,7 @@ def main(words: list[str]) -> None:
     file = Path(words[0])
     good, _ = read_records(file.read_bytes(), file=str(file))
     data = collect(good)
-    start = parameters()
+    start = beginning(parameters())
     print(f"{len(data.rows)} rows of {len({row.fold for row in data.rows})} folds")
     unseen: list[Residual] = []
     sources: list[str] = []
@@ -75,14 +85,16 @@ def write_parameters(best: Parameters, data: Sample) -> None:
         group, name, entry = key.split(".")
         mine = depends_on(data, key)
         folds = sorted({row.fold for row, keep in zip(data.rows, mine, strict=True) if keep})
-        unit = best.table[key].unit
         section = re.search(rf"^\[{group}\.{re.escape(name)}\]\n(?:(?!\[).*\n)*", text, re.M)
         assert section is not None, key
+        listed = f", folds = {json.dumps(folds)}" if key in LISTS_FOLDS else ""
         line = (
-            f'{entry} = {{ value = {best.number(key):.4g}, unit = "{unit}", '
-            f'source = "published sweeps, {len(folds)} folds", confidence = "fitted" }}'
+            f'{entry} = {{ value = {best.number(key):.4g}, unit = "{best.table[key].unit}", '
+            f'source = "published sweeps, {len(folds)} folds", confidence = "fitted", '
+            f"start = {best.table[key].start:g}{listed} }}"
         )
-        changed_section = re.sub(rf"^{entry} = .*$", line, section[0], flags=re.M)
+        escaped = line.replace("\\", r"\\")
+        changed_section = re.sub(rf"^{entry} = .*$", escaped, section[0], flags=re.M)
         text = text.replace(section[0], changed_section)
     PARAMETERS.write_text(text, "utf-8")
 

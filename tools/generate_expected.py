@@ -57,9 +57,9 @@ HEAD = """# Expected numbers
 
 What nccl-tests or rccl-tests should show on a healthy machine of each preset, all GPUs taking part,
 one process a GPU, out of place, float, with the library's usual version and an empty environment.
-First column: the time of {short} bytes in us. The others: busbw in GB/s (1e9 bytes) at that size of
-message, counted as nccl-tests counts it (1M = 2^20 bytes). Beyond one node, or one rack, the nodes
-are joined by the platform's default fabric, which nobody else uses, and left out beyond {most} GPUs.
+The column of {short} bytes holds the time in us, the others busbw in GB/s (1e9 bytes) at that size,
+counted as nccl-tests counts it (1M = 2^20 bytes). Several nodes, or racks, are joined by the
+platform's default fabric, which nobody else uses; they are left out beyond {most} GPUs.
 
 These are forecasts, not measurements: [validation](validation.md) says how far such forecasts lie
 off. The range that counts as healthy, the algorithm and the protocol stand in

@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,6 +55,13 @@ class Worked(NamedTuple):
     time: float
 
 
+class Priced(NamedTuple):
+    """A pipeline's price as a sum, and what comes out [s]."""
+
+    text: str
+    time: float
+
+
 @dataclass(frozen=True)
 class Machine:
     """So many nodes: wire rates [B/s] in one direction, latencies [s] and what parameters say.
@@ -76,9 +82,15 @@ class Machine:
     far: float
     costs: Costs
 
-    def share(self, term: Term) -> float:
+    def share(self, term: Term, protocol: Protocol = Protocol.SIMPLE) -> float:
         """The share of a kind of wire that payload gets."""
-        return float(1 / self.costs.factor[term])
+        return float(1 / self.costs.factor[protocol][term])
+
+    def price(self, fill: float, moving: float) -> Priced:
+        """What a pipeline costs that takes `fill` to hand on and `moving` on the wire [s]."""
+        e = self.costs.exponent
+        text = f"2 x ({us(fill)})^{1 - e:.4g} x ({moving / US:,.0f} us)^{e:.4g}"
+        return Priced(text, 2 * fill ** (1 - e) * moving**e)
 
     def step(self, medium: Medium, protocol: Protocol) -> float:
         """What a step waits [s], besides the wires' latency."""
@@ -134,19 +146,20 @@ def ring_on_one_node() -> Worked:
     links = wire / share
     local = size / on.ranks * on.costs.local
     fill = float(on.costs.fill[Medium.NVLINK])
-    pipeline = 2 * sqrt(on.staying * fill * links)
+    pipeline = on.price(on.staying * fill, links)
     call = on.costs.call[Protocol.SIMPLE]
     waiting = call + on.staying * (step + on.near)
-    time = links + local + pipeline + waiting
+    time = links + local + pipeline.time + waiting
     lines = (
         Line("S", "16 GiB", f"{size:,} B"),
         Line("a GPU sends", f"2 ({on.ranks} - 1) / {on.ranks} x S", f"{sent:,.0f} B"),
         Line(f"on {on.lanes} NVLinks", f"{sent:,.0f} B / {rate(on.nvlink)}", ms(wire)),
         Line("", f"/ {share:g}, the share of them that payload gets", ms(links)),
         Line("last step", f"S / {on.ranks} / {rate(1 / on.costs.local)}", ms(local)),
-        Line("pipeline", f"2 sqrt({on.staying:g} x {us(fill)} x {ms(links)})", ms(pipeline)),
+        Line("fill", f"{on.staying:g} x {us(fill)}", us(on.staying * fill)),
+        Line("pipeline", pipeline.text, ms(pipeline.time)),
         Line("waiting", f"{us(call)} + {on.staying:g} x ({us(step)} + {us(on.near)})", ms(waiting)),
-        Line("time", total(links, local, pipeline, waiting), ms(time)),
+        Line("time", total(links, local, pipeline.time, waiting), ms(time)),
         *speeds(size, time, on.ranks),
     )
     return Worked(lines, time)
@@ -164,12 +177,12 @@ def ring_beyond(nodes: int) -> Worked:
     local = size / on.ranks * on.costs.local
     near, far = (float(on.costs.fill[m]) for m in (Medium.NVLINK, Medium.NETWORK))
     fill = on.staying * near + on.crossing * far
-    pipeline = 2 * sqrt(fill * moving)
+    pipeline = on.price(fill, moving)
     call = on.costs.call[simple]
     inside = on.step(Medium.NVLINK, simple) + on.near
     across = on.step(Medium.NETWORK, simple) + on.far
     waiting = call + on.staying * inside + on.crossing * across
-    time = moving + local + pipeline + waiting
+    time = moving + local + pipeline.time + waiting
     n = on.ranks
     lines = (
         Line("S", "16 GiB", f"{size:,} B"),
@@ -185,14 +198,14 @@ def ring_beyond(nodes: int) -> Worked:
         Line("last step", f"S / {n} / {rate(1 / on.costs.local)}", ms(local)),
         Line("steps", f"2 ({n} - 1) x {nodes} / {n} from node to node", f"{on.crossing:g}"),
         Line("", f"2 ({n} - 1) less those, within a node", f"{on.staying:g}"),
-        Line("fill", f"{on.staying:g} x {us(near)} + {on.crossing:g} x {us(far)}", ms(fill)),
-        Line("pipeline", f"2 sqrt({ms(fill)} x {ms(moving)})", ms(pipeline)),
+        Line("fill", f"{on.staying:g} x {us(near)} + {on.crossing:g} x {us(far)}", us(fill)),
+        Line("pipeline", pipeline.text, ms(pipeline.time)),
         Line(
             "waiting",
             f"{us(call)} + {on.staying:g} x {us(inside)} + {on.crossing:g} x {us(across)}",
             ms(waiting),
         ),
-        Line("time", total(moving, local, pipeline, waiting), ms(time)),
+        Line("time", total(moving, local, pipeline.time, waiting), ms(time)),
         *speeds(size, time, n),
     )
     return Worked(lines, time)
@@ -205,15 +218,15 @@ def nvls_on_one_node() -> Worked:
     sent = (1 + 1 / on.ranks) * size
     moving = sent / on.nvlink / share
     fill = on.costs.nvls_fill
-    pipeline = 2 * sqrt(fill * moving)
+    pipeline = on.price(fill, moving)
     call, step = on.costs.call[Protocol.SIMPLE], on.costs.nvls_step
-    time = moving + pipeline + call + step
+    time = moving + pipeline.time + call + step
     lines = (
         Line("a GPU sends", f"(1 + 1 / {on.ranks}) x S", f"{sent:,.0f} B"),
         Line(f"on {on.lanes} NVLinks", f"/ {rate(on.nvlink)} / {share:g}", ms(moving)),
-        Line("pipeline", f"2 sqrt({us(fill)} x {ms(moving)})", ms(pipeline)),
+        Line("pipeline", pipeline.text, ms(pipeline.time)),
         Line("waiting", f"{us(call)} + {us(step)}", ms(call + step)),
-        Line("time", total(moving, pipeline, call + step), ms(time)),
+        Line("time", total(moving, pipeline.time, call + step), ms(time)),
         *speeds(size, time, on.ranks),
     )
     return Worked(lines, time)
@@ -224,7 +237,7 @@ def small_ring() -> Worked:
     on, size = machine(1), SMALL
     call, step = on.costs.call[Protocol.LL], on.step(Medium.NVLINK, Protocol.LL)
     sent = 2 * (on.ranks - 1) / on.ranks * size
-    wire = sent / on.nvlink / on.share(Term.NVLINK) * on.costs.wire[Protocol.LL]
+    wire = sent / on.nvlink / on.share(Term.NVLINK, Protocol.LL)
     local = size / on.ranks * on.costs.local
     steps = on.staying * (step + on.near)
     time = call + steps + wire + local

@@ -63,7 +63,7 @@ def test_an_empty_pipe_is_said():
 
 
 def test_a_reader_that_leaves_early_gets_no_traceback():
-    command = "$WIRESPEED topo aws-p5 --json"
+    command = "$WIRESPEED topo dgx-2 --json"
     script = f"set +o pipefail; {command} | head -1; echo ${{PIPESTATUS[0]}}"
     done = shell(script)
     assert done.stdout.splitlines() == ["{", "141"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from collectives.collective_cases import build, cluster, group, machine, rows
+from collectives.collective_cases import build, cluster, group, machine, option, rows
 from wirespeed.collectives.algorithms.ring import ring_schedule
 from wirespeed.collectives.carry import Carrier
 from wirespeed.collectives.costs import Term
@@ -270,3 +270,49 @@ def test_three_nodes_are_no_worse_than_half_as_fast_as_two(name):
 def test_gpus_of_different_rails_find_a_way(members):
     on = cluster("aws-p4d", 3)
     assert rows("all_reduce", on, [2**30], group(on, members))[0].busbw_GBps > 1
+
+
+BROKEN = [
+    (["node1/nic3=down"], 7 / 8),
+    (["node1/nic3-leaf3=down"], 7 / 8),
+    (["leaf3>node1/nic3=down"], 7 / 8),
+    (["leaf1=down"], 7 / 8),
+    (["node1/nic3=down", "node0/nic2=down"], 6 / 8),
+]
+
+
+@pytest.mark.parametrize(("changes", "left"), BROKEN, ids=str)
+@pytest.mark.parametrize("name", ["dgx-h100", "oci-h100-8", "mi300x-8"])
+def test_what_a_broken_nic_cable_or_leaf_leaves_is_used_alike(name, changes, left):
+    """Rings form again over the rails that all nodes still have."""
+    whole, broken = (cluster(name, 2, *c) for c in ((), changes))
+    rings = rings_of(broken)
+    check_rings(broken, everyone(broken), rings)
+    rail, across = broken.topology.rail, rings.nic_out >= 0
+    if name != "dgx-h100":  # Its fabric joins the rails.
+        assert (rail[rings.nic_out[across]] == rail[rings.nic_in[across]]).all()
+        assert len(rings.order) == round(8 * left)
+    ring = [option("all_reduce", on, None, "Ring") for on in (whole, broken)]
+    assert ring[0].per_byte / ring[1].per_byte >= left - 0.01
+
+
+@pytest.mark.parametrize(("changes", "left"), BROKEN, ids=str)
+def test_every_pair_of_gpus_still_reaches_the_other(changes, left):
+    on = cluster("oci-h100-8", 2, *changes)
+    assert rows("alltoall", on, [2**30])[0].busbw_GBps > 10
+
+
+def test_a_gpu_whose_nic_is_down_leaves_the_others_theirs():
+    on = cluster("dgx-h100", 2, "node0/nic0=down")
+    shape = layout_of(on, everyone(on)).shapes[0]
+    assert [position for position, _ in shape.doors] == list(range(1, 8))
+
+
+@pytest.mark.parametrize("members", [[3, 10, 5, 0], [0, 9, 1, 2], [8, 0, 9]])
+def test_an_alltoall_takes_its_ranks_in_any_order(members):
+    on = cluster("pcie-8x-t4", 2)
+    times = [
+        rows("alltoall", on, [2**20], group(on, order))[0].time_us
+        for order in (members, sorted(members))
+    ]
+    assert times[0] == pytest.approx(times[1])

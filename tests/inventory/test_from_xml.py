@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+
 import pytest
 
 from topology_files import ALL, GRACE, MESH, PAIR_BEHIND_SWITCHES, TWO_PORTS
 from topology_tables import GPU, NIC, links_between_gpus, machine_of_text, paths, routes_of
+from wirespeed.errors import WirespeedError
 from wirespeed.inventory.from_xml import machines_of_xml
 from wirespeed.readers import read_text
 from wirespeed.topology.kinds import ComponentKind, LinkKind
@@ -172,3 +176,14 @@ def test_every_device_has_a_way_to_every_other(name: str) -> None:
     ways = paths(machine_of_text(ALL[name]).unit)
     if name != "grace":
         assert "DIS" not in {kind for _, kind, _ in ways.values()}
+
+
+@pytest.mark.parametrize(
+    "attribute", ["numaid", "dev", "sm", "rank", "link_width", "count", "speed"]
+)
+@pytest.mark.parametrize("value", ["99999999999999", "2147483647", "-2147483648", "0xffffffffff"])
+def test_no_number_is_too_large_to_survive(attribute: str, value: str) -> None:
+    text = re.sub(rf'\b{attribute}="[^"]*"', f'{attribute}="{value}"', PAIR_BEHIND_SWITCHES)
+    assert value in text
+    with contextlib.suppress(WirespeedError):
+        machine_of_text(text)

@@ -123,6 +123,10 @@ def test_a_gpu_on_half_its_lanes():
     machine = machine_from([evidence_of(square(2, "NODE")), evidence_of(QUERY, "q.csv")])
     assert oddities(machine) == {"pcie-narrow": "gpu1"}
     assert "8 of 16" in said(machine, "pcie-narrow")
+    unit = machine.unit
+    slots = (unit.link_kind == LinkKind.PCIE) & (unit.kind[unit.source] == ComponentKind.GPU)
+    assert unit.lanes[slots].tolist() == [16, 8]
+    assert unit.bandwidth[slots][1] == unit.bandwidth[slots][0] / 2
 
 
 P2P = "\tGPU0\tGPU1\tGPU2\nGPU0\tX\tOK\t{0}\nGPU1\tOK\tX\t{0}\nGPU2\t{0}\t{0}\tX\n"

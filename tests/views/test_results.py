@@ -38,9 +38,22 @@ def test_a_mesh_shows_the_pairs_that_need_a_gpu_between():
     assert "NVLinks of a GPU in between" in text
 
 
+def test_a_way_over_another_gpu_and_a_domain_bear_the_links_name():
+    text = str(ws.topo("mi250x-8"))
+    assert "xGMI links of a GPU in between" in text
+    assert "xGMI domain  8 GPUs" in text
+    assert "NVLink" not in text
+
+
+def test_what_no_graph_shows_is_said():
+    assert "Rubin is announced" in str(ws.topo("vera-rubin-nvl72"))
+    assert "no peer-to-peer over PCIe" in str(ws.topo("pcie-8x-rtx4090"))
+    assert ws.topo("dgx-h100").warnings == ()
+
+
 def test_amds_links_are_named_though_nvidia_smi_has_no_word_for_them():
     text = str(ws.topo("mi300x-8"))
-    assert "xGMI           7 links a GPU to 7 GPUs directly; 448 GB/s a GPU" in text
+    assert "xGMI         7 links a GPU to 7 GPUs directly; 448 GB/s a GPU" in text
     assert "gpu0  X     XGMI" in text
 
 

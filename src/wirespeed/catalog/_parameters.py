@@ -21,6 +21,8 @@ class Parameter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     confidence: Literal["spec", "measured", "fitted", "assumed"]
     folds: tuple[str, ...] = ()
+    start: float | None = None
+    """Where a fit begins; set where `make fit` makes the value."""
 
 
 class Parameters(msgspec.Struct, frozen=True):

@@ -16,9 +16,7 @@ def show_names() -> None:
     others: dict[str, list[str]] = {}
     for alias, name in aliases().items():
         others.setdefault(name, []).append(alias)
-    rows = tuple(
-        (name, preset(name).description, " ".join(others.get(name, ()))) for name in preset_names()
-    )
+    rows = tuple((name, _what(name), " ".join(others.get(name, ()))) for name in preset_names())
     columns = (
         Column("preset", right=False),
         Column("what it is", right=False),
@@ -31,6 +29,11 @@ def show_names() -> None:
         Sentence(", ".join(fabric_names())),
     )
     write(blocks, sys.stdout)
+
+
+def _what(name: str) -> str:
+    design = preset(name)
+    return design.description + " (announced)" * (design.status == "announced")
 
 
 def show_components(report: TopoReport) -> None:

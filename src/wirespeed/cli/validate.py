@@ -8,12 +8,13 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from wirespeed.cli.options import OUTPUT, Json
+from wirespeed.errors import UsageError
 
 WORSE = 1
 
 
 def validate(
-    records: Annotated[str, Parameter(name="RECORDS")],
+    records: Annotated[str | None, Parameter(name="RECORDS")] = None,
     /,
     *,
     baseline: str | None = None,
@@ -31,7 +32,7 @@ def validate(
     json
         JSON in place of tables.
     params
-        Only count the parameters, by generation and transport.
+        Only count the parameters, by generation and transport; needs no RECORDS.
     """
     from wirespeed.cli.output import show
 
@@ -41,6 +42,12 @@ def validate(
         for line in parameter_counts():
             print(line)
         return 0
+    if records is None:
+        raise UsageError(
+            "RECORDS is missing",
+            why="it names the file of measurements to forecast",
+            remedy="`wirespeed validate --help` lists arguments and options",
+        )
     from wirespeed._api.validate import read_bytes
     from wirespeed._api.validate import validate as report_on
     from wirespeed.validation.baseline import read_baseline, worsened

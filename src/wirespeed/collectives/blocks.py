@@ -19,6 +19,9 @@ from wirespeed.collectives.peers import domain_of
 from wirespeed.collectives.schedule import Block, transfers
 from wirespeed.topology.fabrics.crowds import Crowd, pairs_of
 
+_MOST_WRITTEN = 2048
+"""Ranks up to which pairs may be written down: four million."""
+
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -80,6 +83,12 @@ def _across(on: Carrier, moved: Moved, domain: Ids, share: float) -> tuple[Float
     source, to, messages = _outward(domain, number, len(names))
     free = np.full(len(source), -1, np.int64)
     routed = doors.choose(cluster, group, source, example[to], free)
+    far = doors.nic[example[to]].astype(np.int32)
+    if (
+        len(group) <= _MOST_WRITTEN
+        and not wiring.reachable(routed.nic_out.astype(np.int32), far).all()
+    ):
+        return _written(on, moved, domain, share)
     out = on.leave(moved, group.gpus[source], routed, messages * share)
     ranks, in_domain = len(group), np.bincount(domain)
     arriving = np.asarray((ranks - in_domain[domain]) * share, np.float64)
@@ -92,6 +101,15 @@ def _across(on: Carrier, moved: Moved, domain: Ids, share: float) -> tuple[Float
     latency = _slowest(on, *ends)
     total = float(ranks * ranks - (in_domain**2).sum()) * share
     return latency, np.full(len(latency), total / len(latency))
+
+
+def _written(on: Carrier, moved: Moved, domain: Ids, share: float) -> tuple[Floats, Floats]:
+    """The same pair by pair: where a node lacks a rail, both ends of a message decide its way."""
+    source, target = np.nonzero(domain[:, None] != domain)
+    carried = on.carry(transfers(source, target, share))
+    for term, load in carried.loads.items():
+        moved.add(term, load)
+    return carried.latency, np.full(len(source), share)
 
 
 def _outward(domain: Ids, rail: Ids, rails: int) -> tuple[Ids, Ids, Floats]:
@@ -161,10 +179,10 @@ def _slowest(on: Carrier, source: _Ends, target: _Ends) -> Floats:
 
 
 def _outer(ends: _Ends) -> Ids:
-    """Positions of the first and the last end of each rail and latency."""
+    """Positions of the ends of each rail and latency in its first and in its last domain."""
     kinds = np.stack([ends.crowd.together, ends.latency.round(12)], axis=1)
     _, kind = np.unique(kinds, axis=0, return_inverse=True)
-    order = np.lexsort((np.arange(len(kind)), kind.reshape(-1)))
+    order = np.lexsort((ends.crowd.apart, kind.reshape(-1)))
     starts = np.flatnonzero(np.diff(kind.reshape(-1)[order], prepend=-1))
     stops = np.append(starts[1:], len(order)) - 1
     return np.unique(order[np.append(starts, stops)])

@@ -22,6 +22,7 @@ from wirespeed.collectives.copies import copy_candidate
 from wirespeed.collectives.costs import cost_class, costs_of
 from wirespeed.collectives.laid import Laid, lay, price
 from wirespeed.collectives.layout import Layout, layout_of
+from wirespeed.collectives.library.environment import parse_settings
 from wirespeed.collectives.library.names import CHOSEN, Algorithm
 from wirespeed.collectives.library.p2p_channels import P2pChannels, p2p_channels
 from wirespeed.collectives.library.plan import Plan, make_plan
@@ -31,6 +32,7 @@ from wirespeed.collectives.rings import find_rings
 from wirespeed.collectives.schedule import Schedule
 from wirespeed.collectives.siblings import by_place, sibling_loads
 from wirespeed.topology.cluster import Cluster, Group
+from wirespeed.topology.software import Notice
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -48,6 +50,7 @@ class Options:
     `laid` is what each candidate was priced from; copies have none. `plan` is None where there is
     nothing to choose; `planned` gives the columns of the plan that the candidates are. `message` is
     the share of the bytes in one message where messages go straight, by which their protocol goes.
+    `notices` say which settings were not understood, and what stands in for what cannot be done.
     """
 
     candidates: tuple[Candidate, ...]
@@ -55,6 +58,7 @@ class Options:
     plan: Plan | None = None
     planned: tuple[int, ...] = ()
     message: float = 0.0
+    notices: tuple[Notice, ...] = ()
 
     def expected(self, sizes: Floats) -> Floats:
         """[candidates, sizes] what the library expects each to take [s]."""
@@ -94,7 +98,8 @@ def options_of(
         direct = lay(_direct(operation, len(group)), on, beside, channels)
         ways = tuple(price(direct, costs, protocol) for protocol in _DIRECT)
         share = 1 / len(group) if operation is Operation.ALLTOALL else 1.0
-        return Options(ways, (direct,) * len(ways), message=share)
+        _, notices = parse_settings(cluster.software)
+        return Options(ways, (direct,) * len(ways), message=share, notices=notices)
     plan = make_plan(collective, cluster, group)
     laid = laid_schedules(collective, on, plan.channels_of(), alike)
     found, bases, planned = [], [], []
@@ -104,7 +109,7 @@ def options_of(
             found.append(replace(candidate, channels=option.channels))
             bases.append(laid[option.algorithm])
             planned.append(k)
-    return Options(tuple(found), tuple(bases), plan, tuple(planned))
+    return Options(tuple(found), tuple(bases), plan, tuple(planned), notices=plan.notices)
 
 
 def taken(collective: Collective, cluster: Cluster, group: Group, size: float) -> Candidate:
@@ -154,7 +159,7 @@ def laid_schedules(
     layout = layout_of(on.cluster, on.group)
     beside = {id(groups[0]): layout_of(on.cluster, groups[0]) for groups in alike}
     laid = {}
-    for algorithm, channels in algorithms.items():
+    for algorithm, channels in sorted(algorithms.items()):
 
         def schedule_of(group: Group, algorithm: Algorithm = algorithm) -> Schedule | None:
             return _schedule(algorithm, collective, beside[id(group)])

@@ -13,21 +13,32 @@ from wirespeed.collectives.peers import Leg, domain_of, nic_leg, peer_leg
 from wirespeed.collectives.schedule import Spokes, Transfers
 from wirespeed.collectives.spokes import spoke_loads
 from wirespeed.topology.cluster import Cluster, Group
-from wirespeed.topology.kinds import LinkKind
-from wirespeed.topology.router import Way
+from wirespeed.topology.kinds import ComponentKind, LinkKind
+from wirespeed.topology.ways import Way
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
-_WAY = {Leg.NVLINK: Way.DIRECT, Leg.PCIE: Way.PCIE, Leg.PCIE_FAR: Way.PCIE, Leg.HOST: Way.HOST}
+_WAY = {
+    Leg.NVLINK: Way.DIRECT,
+    Leg.PCIE: Way.PCIE,
+    Leg.PCIE_FAR: Way.PCIE,
+    Leg.HOST: Way.HOST,
+    Leg.ROOT: Way.ROOT,
+}
 _TERM = {
     Leg.NVLINK: Term.NVLINK,
     Leg.PCIE: Term.PCIE,
     Leg.PCIE_FAR: Term.PCIE_FAR,
     Leg.HOST: Term.HOST,
+    Leg.ROOT: Term.PCIE,
 }
 _MEDIUM = {leg: Medium.NVLINK if leg is Leg.NVLINK else Medium.PCIE for leg in Leg}
+
+
+_PCIE = (LinkKind.PCIE,)
+_FABRIC = (LinkKind.NVLINK, LinkKind.XGMI)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +57,10 @@ class Moved:
 
     def add(self, term: Term, load: Floats) -> None:
         """Put more bytes of a kind on resources."""
-        self.loads[term] = self.loads[term] + load if term in self.loads else load
+        if term in self.loads:
+            self.loads[term] += load
+        else:
+            self.loads[term] = load
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,9 +149,21 @@ class Carrier:
 
     def to_nic(self, moved: Moved, source: Ids, target: Ids, share: Floats) -> Floats:
         """Put transfers between GPUs and NICs on resources; [t] latency of their links [s]."""
-        leg = nic_leg(self.cluster)
-        term = Term.HOST if leg is Leg.HOST else Term.NIC
-        return self.put(moved, source, target, share, leg, term)
+        pairs = self.cluster.router.pairs(source, target)
+        legs = np.array([self._nic_leg(int(source[t]), int(target[t])) for t in pairs.example])
+        latency = np.zeros(len(source))
+        for leg in Leg:
+            term = Term.HOST if leg is Leg.HOST else Term.NIC
+            rows = np.flatnonzero(legs[pairs.row] == leg)
+            if len(rows):
+                ends = source[rows], target[rows]
+                latency[rows] = self.put(moved, *ends, share[rows], leg, term)
+        return latency
+
+    def _nic_leg(self, source: int, target: int) -> Leg:
+        if self.cluster.topology.kind[source] == ComponentKind.NIC:
+            source, target = target, source
+        return nic_leg(self.cluster, source, target)
 
     def _routed(self, transfers: Transfers, far: Ids, source: Ids) -> Routed:
         """The NICs that the schedule names, and where it names none, those of `Doors`.
@@ -167,21 +193,10 @@ class Carrier:
 
         `term` is what they are on PCIe.
         """
-        topology, router = self.cluster.topology, self.cluster.router
+        router = self.cluster.router
         pairs = router.pairs(source, target)
-        load = router.pair_loads(pairs, _WAY[leg], share)
-        kind = topology.link_kind
-        parts = {
-            term: kind == LinkKind.PCIE,
-            Term.NVLINK: (kind == LinkKind.NVLINK) | (kind == LinkKind.XGMI),
-        }
-        rest = load.copy()
-        for part, mine in parts.items():
-            share_ = np.zeros(topology.resources)
-            share_[: topology.links][mine] = load[: topology.links][mine]
-            if share_.any():
-                moved.add(part, share_)
-                rest[: topology.links][mine] = 0.0
-        if rest.any():
-            moved.add(Term.OTHER, rest)
+        loads = router.pair_loads(pairs, _WAY[leg], share, _PCIE, _FABRIC)
+        for part, load in zip((term, Term.NVLINK, Term.OTHER), loads, strict=True):
+            if load is not None:
+                moved.add(part, load)
         return router.pair_latency(pairs, _WAY[leg])

@@ -78,14 +78,6 @@ class Costs:
     local: float
 
 
-def factor_of(costs: Costs, protocol: Protocol, *, straight: bool) -> Floats:
-    """[terms] wire bytes for each byte of payload; `straight` where messages go by no algorithm."""
-    factor = costs.factor[protocol]
-    if not straight:
-        return factor
-    return factor * np.where(np.arange(len(Term)) == Term.NVLINK, costs.direct, 1.0)
-
-
 @dataclass(frozen=True, slots=True)
 class CostClass:
     """What decides the costs of a cluster: runs of one class cost the same."""
@@ -102,10 +94,16 @@ def cost_class(cluster: Cluster, launch: str) -> CostClass:
     row = gpu(cluster.machine.gpu)
     return CostClass(
         generation=generation_of(row.architecture, row.cc),
-        network="socket" if cluster.abilities.socket else cluster.machine.network,
+        network="socket" if cluster.abilities.socket else _network(cluster),
         launch=launch,
         switched=cluster.machine.has_nvswitch,
     )
+
+
+def _network(cluster: Cluster) -> str:
+    """The network as the parameters know it: EFA since its second version is another one."""
+    network, generation = cluster.machine.network, cluster.machine.network_generation
+    return "efa2" if network == "efa" and generation not in ("", "v1") else network
 
 
 def costs_of(kind: CostClass, parameters: Parameters) -> Costs:

@@ -58,11 +58,21 @@ class Doors:
         apart = ~wiring.reachable(nic_out.astype(np.int32), nic_in.astype(np.int32))
         pxn = (proxy >= 0) & (same_rail >= 0) & self._may_proxy(cluster, group)
         moved = (pxn | apart) & (same_rail >= 0)
-        return Routed(
-            via=np.where(pxn, proxy, gpu),
-            nic_out=np.where(moved, same_rail, nic_out),
-            nic_in=nic_in,
-        )
+        via, leave = np.where(pxn, proxy, gpu), np.where(moved, same_rail, nic_out)
+        stuck = np.flatnonzero(~wiring.reachable(leave.astype(np.int32), nic_in.astype(np.int32)))
+        if len(stuck):
+            # The node that sends lacks that rail: the sender's own if the other has that, else any.
+            here = self.on_rail[node[stuck]]
+            there = self.on_rail[topology.node[group.gpus[target[stuck]]]]
+            both = (here >= 0) & (there >= 0)
+            own = topology.rail[nic_out[stuck]]
+            row = np.arange(len(stuck))
+            chosen = np.where(both[row, own], own, both.argmax(axis=1))
+            found = both[row, chosen]
+            row, stuck, chosen = row[found], stuck[found], chosen[found]
+            via[stuck], leave[stuck] = gpu[stuck], here[row, chosen]
+            nic_in[stuck] = there[row, chosen]
+        return Routed(via=via, nic_out=leave, nic_in=nic_in)
 
     @staticmethod
     def _may_proxy(cluster: Cluster, group: Group) -> bool:
@@ -88,29 +98,54 @@ def doors_of(cluster: Cluster, group: Group) -> Doors:
     """The doors of a group's nodes. GPUs that share NICs take turns by their index."""
     topology, router = cluster.topology, cluster.router
     nics = topology.of_kind(ComponentKind.NIC)
-    nics = nics[topology.rail[nics] >= 0]
+    nics = nics[(topology.rail[nics] >= 0) & router.usable_nics()[nics]]
     rails = int(topology.rail[nics].max(initial=-1)) + 1
     on_rail = np.full((topology.nodes, max(rails, 1)), -1, np.int64)
     on_rail[topology.node[nics], topology.rail[nics]] = nics
     proxy = np.full_like(on_rail, -1)
-    own = np.full(len(group), -1, np.int64)
-    for rank, gpu in enumerate(group.gpus.tolist()):
-        near = router.nearest_nics(gpu)
-        if not near:
-            continue
-        own[rank] = near[int(topology.index[gpu]) % len(near)]
-        node = int(topology.node[gpu])
-        for nic in near:
-            if proxy[node, topology.rail[nic]] < 0:
-                proxy[node, topology.rail[nic]] = gpu
-        proxy[node, topology.rail[own[rank]]] = gpu
+    gpus = group.gpus
+    node = topology.node[gpus]
+    near = _nearest(cluster, gpus)
+    has = near[:, 0] >= 0
+    turn = topology.index[gpus] % np.maximum((near >= 0).sum(axis=1), 1)
+    own = np.where(has, near[np.arange(len(gpus)), turn], -1)
+    # The first GPU that is near stands in for a NIC, but before it the last whose own it is.
+    rank, column = np.nonzero(near >= 0)
+    rank, column = rank[::-1], column[::-1]
+    proxy[node[rank], topology.rail[near[rank, column]]] = gpus[rank]
+    proxy[node[has], topology.rail[own[has]]] = gpus[has]
     return Doors(own, on_rail, proxy)
+
+
+def _nearest(cluster: Cluster, gpus: Ids) -> Ids:
+    """[gpus, most] the compute NICs nearest to each; filled up with -1."""
+    topology, router = cluster.topology, cluster.router
+    pairs = router.pairs(gpus, gpus)
+    begin = topology.first_component[pairs.unit]
+    rows = [
+        [nic - int(begin[k]) for nic in router.nearest_nics(int(gpus[k]))] for k in pairs.example
+    ]
+    table = np.full((len(rows), max(1, *map(len, rows))), -1, np.int64)
+    for row, nics in zip(table, rows, strict=True):
+        row[: len(nics)] = nics
+    local = table[pairs.row]
+    return np.where(local >= 0, local + begin[:, None], -1)
 
 
 def unconnected(cluster: Cluster, gpu: int) -> Infeasible:
     """The error for a GPU that no network reaches."""
+    topology = cluster.topology
+    nics = topology.of_kind(ComponentKind.NIC)
+    mine = (topology.rail[nics] >= 0) & (topology.node[nics] == topology.node[gpu])
+    what = f"{name_of(topology, gpu)} has no network to other nodes"
+    if topology.wiring is not None and mine.any():
+        return Infeasible(
+            what,
+            why="every compute NIC of its node, or what it hangs on, is down",
+            remedy="bring one up, or leave the node out with --ranks",
+        )
     return Infeasible(
-        f"{name_of(cluster.topology, gpu)} has no network to other nodes",
+        what,
         why="its node has no compute NIC, or no fabric joins the nodes",
         remedy="name a fabric with --fabric, or describe the NICs in a cluster TOML",
     )

@@ -12,7 +12,7 @@ from wirespeed.catalog import gpu
 from wirespeed.collectives.bounds import Bounds, bounds_of
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.candidates import options_of
-from wirespeed.collectives.notes import bottleneck_rows, cluster_row, option_rows
+from wirespeed.collectives.notes import bottleneck_rows, cluster_row, option_rows, slow_gpus
 from wirespeed.collectives.operation import COPIES, Collective, Operation, bus_factor
 from wirespeed.collectives.result import CollectiveForecast, ForecastRow
 from wirespeed.collectives.siblings import check_apart
@@ -20,6 +20,7 @@ from wirespeed.errors import Infeasible, UsageError
 from wirespeed.topology.address import resource_name
 from wirespeed.topology.cluster import Cluster, Group, everyone
 from wirespeed.topology.result import ParameterSet
+from wirespeed.topology.software import Notice
 from wirespeed.units import GB, US
 
 Floats = npt.NDArray[np.float64]
@@ -31,7 +32,8 @@ class Curve:
 
     `options` are the ways that the library has; `planned` [options, sizes] is what it expects each
     to take [s], by which it chooses; `choice` [sizes] says which one it takes. `siblings` counts
-    the groups that do the same at the same time: their loads are in all times.
+    the groups that do the same at the same time: their loads are in all times. `notices` are the
+    library's: settings that it does not understand, what stands in for what it cannot do.
     """
 
     sizes: Floats
@@ -40,6 +42,7 @@ class Curve:
     options: tuple[Candidate, ...]
     planned: Floats
     siblings: int = 0
+    notices: tuple[Notice, ...] = ()
 
     @property
     def work(self) -> Floats:
@@ -72,7 +75,7 @@ def curve(
     choice = options.choice(amounts)
     time = times[choice, np.arange(len(amounts))]
     planned = options.expected(amounts)
-    return Curve(amounts, time, choice, options.candidates, planned, len(siblings))
+    return Curve(amounts, time, choice, options.candidates, planned, len(siblings), options.notices)
 
 
 def forecast(
@@ -102,7 +105,7 @@ def forecast(
     rows = [_row(collective, cluster, members, line, bounds, k) for k in range(len(line.sizes))]
     return CollectiveForecast(
         parameters=ParameterSet(cluster.parameters.digest),
-        warnings=cluster.warnings,
+        warnings=(*cluster.warnings, *line.notices, *slow_gpus(cluster, members)),
         machine=cluster.machine.name,
         gpu=gpu(cluster.machine.gpu).name,
         library=str(cluster.software),

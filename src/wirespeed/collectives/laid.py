@@ -11,7 +11,7 @@ import numpy.typing as npt
 from wirespeed.collectives.blocks import carry_block
 from wirespeed.collectives.candidate import Candidate, Place
 from wirespeed.collectives.carry import Carrier, Moved
-from wirespeed.collectives.costs import Costs, Medium, Term, factor_of
+from wirespeed.collectives.costs import Costs, Medium, Term
 from wirespeed.collectives.library.p2p_channels import P2pChannels
 from wirespeed.collectives.narrow import through_channels
 from wirespeed.collectives.peers import domain_of
@@ -109,8 +109,8 @@ def lay(
     )
 
 
-def schedule_loads(schedule: Schedule, on: Carrier) -> Loads:
-    """What a schedule puts on resources alone: by kind of traffic, [resources] bytes a byte."""
+def term_loads(schedule: Schedule, on: Carrier) -> Loads:
+    """By kind of traffic, [resources] bytes for each byte of the call."""
     loads: Loads = {}
     for phase in schedule.phases:
         for moved, _, _ in _moved(phase, on):
@@ -118,6 +118,14 @@ def schedule_loads(schedule: Schedule, on: Carrier) -> Loads:
         if phase.spokes is not None:
             add_loads(loads, on.carry_spokes(phase.spokes), 1)
     return loads
+
+
+def overhead(algorithm: str, costs: Costs, protocol: Protocol) -> Floats:
+    """[terms] bytes on the wire, or time worth as many, for each byte of payload."""
+    factor = costs.factor[protocol]
+    if algorithm != "Direct":
+        return factor
+    return factor * np.where(np.arange(len(Term)) == Term.NVLINK, costs.direct, 1.0)
 
 
 def _moved(phase: Phase, on: Carrier) -> Iterator[tuple[Moved, Floats, Floats | None]]:
@@ -131,14 +139,16 @@ def _moved(phase: Phase, on: Carrier) -> Iterator[tuple[Moved, Floats, Floats | 
 def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
     """The candidate that a laid schedule is under a protocol."""
     direct = laid.algorithm == "Direct"
-    seconds = laid.busy @ factor_of(costs, protocol, straight=direct)
+    factor = overhead(laid.algorithm, costs, protocol)
+    seconds = laid.busy @ factor
     worst = int(seconds.argmax()) if len(seconds) else -1
     waiting = laid.links + float(laid.steps @ costs.step[protocol])
     waiting += float(laid.messages @ costs.message)
     waiting += float(laid.switched @ np.array([costs.nvls_step, costs.sharp_step]))
     call = costs.call[protocol] + (costs.direct_call if direct else 0.0)
-    fill = float((laid.steps + laid.messages) @ costs.fill)
-    fill += costs.nvls_fill if laid.switched[0] else 0.0
+    fill = float((laid.steps + laid.messages) @ costs.fill) + (
+        costs.nvls_fill if laid.switched[0] else 0.0
+    )
     return Candidate(
         algorithm=laid.algorithm,
         protocol=protocol.value,
@@ -191,22 +201,35 @@ def _worst(
 
     Among them is the busiest of each place.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        busy = {t: np.where(load > 0, load / capacity, 0.0) for t, load in loads.items()}
-    total = sum(busy.values(), np.zeros(len(capacity)))
-    kinds = np.zeros(len(capacity), np.int8)
-    for b in busy.values():
-        kinds += b > 0
+    used = {term: np.flatnonzero(load) for term, load in loads.items()}
+    with np.errstate(divide="ignore"):
+        busy = {term: loads[term][here] / capacity[here] for term, here in used.items()}
+    total, kinds = np.zeros(len(capacity)), np.zeros(len(capacity), np.int8)
+    for term, here in used.items():
+        total[here] += busy[term]
+        kinds[here] += 1
     # Of resources with one kind of traffic only the busiest of that kind can be it.
-    rows = [int(np.where(kinds == 1, b, -1.0).argmax()) for b in busy.values()]
-    rows += [int(np.where(place == p, total, -1.0).argmax()) for p in Place]
+    rows = []
+    for term, here in used.items():
+        alone = kinds[here] == 1
+        if alone.any():
+            rows.append(int(here[np.where(alone, busy[term], -1.0).argmax()]))
+    busiest = [int(np.where(place == p, total, -1.0).argmax()) for p in Place]
+    rows += [row for row in busiest if total[row] > 0]
     mixed = np.flatnonzero((kinds > 1) & (total * _MOST_OVERHEAD >= total.max(initial=0.0)))
     if len(mixed):
-        table = np.stack([b[mixed] for b in busy.values()], axis=1)
+        table = _busy(loads, mixed, capacity)
         _, first = np.unique(table, axis=0, return_index=True)
         rows += mixed[first].tolist()
-    kept = np.array(sorted({r for r in rows if total[r] > 0}), np.int64)
-    out = np.zeros((len(kept), len(Term)))
-    for term, b in busy.items():
-        out[:, term] = b[kept]
-    return kept, out
+    kept = np.array(sorted(set(rows)), np.int64)
+    return kept, _busy(loads, kept, capacity)
+
+
+def _busy(loads: Loads, resource: npt.NDArray[np.int64], capacity: Floats) -> Floats:
+    """[rows, terms] seconds on resources for each byte, by kind of traffic."""
+    busy = np.zeros((len(resource), len(Term)))
+    for term, load in loads.items():
+        mine = load[resource]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            busy[:, term] = np.where(mine > 0, mine / capacity[resource], 0.0)
+    return busy

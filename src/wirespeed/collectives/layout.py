@@ -7,12 +7,13 @@ compute NIC next to it. Algorithms build on these; equal domains are worked out 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from wirespeed.collectives.domains import domains_of
 from wirespeed.collectives.local_order import local_orders, local_walks
-from wirespeed.collectives.peers import domain_of
 from wirespeed.topology.cluster import Cluster, Group
 
 Ids = npt.NDArray[np.int64]
@@ -24,7 +25,8 @@ class Shape:
 
     Attributes:
         orders: rings over all positions, each with the lanes that it may fill.
-        doors: (position, NIC as its distance from the unit's first component) by node and rail.
+        doors: (position, NIC as its distance from the unit's first component) by node and rail;
+            where rails are networks of their own, only those that all domains have.
         node: [positions] the node of each, counted in the unit.
         nearest: [positions] the NIC that is each one's own, as in `doors`; -1 for none.
         walks: on a mesh of direct links, a walk for each door that shares no lane with the others:
@@ -61,6 +63,11 @@ class Layout:
         return self.shapes[int(self.shape[domain])]
 
     @property
+    def sizes(self) -> Ids:
+        """[domains] ranks of each."""
+        return np.array([len(shape.node) for shape in self.shapes], np.int64)[self.shape]
+
+    @property
     def doors(self) -> int:
         """Channels that every domain can serve: its doors, the least over the domains."""
         return min(len(shape.doors) for shape in self.shapes)
@@ -68,37 +75,35 @@ class Layout:
 
 def layout_of(cluster: Cluster, group: Group) -> Layout:
     """The layout of a group of two ranks or more."""
-    topology, router = cluster.topology, cluster.router
-    domain = domain_of(cluster, group.gpus)
-    names, first = np.unique(domain, return_index=True)
-    by_first = np.argsort(first, kind="stable")
-    sorted_ranks = np.argsort(domain, kind="stable")
-    parts = np.split(sorted_ranks, np.cumsum(np.bincount(np.searchsorted(names, domain)))[:-1])
-    ranks = tuple(parts[k] for k in by_first)
-    unit = topology.unit_of(group.gpus[first[by_first]])
-    begin = topology.first_component[unit].astype(np.int64)
-    kinds: dict[tuple[int, bytes], int] = {}
-    shapes: list[Shape] = []
-    which = np.empty(len(ranks), np.int64)
-    for k, members in enumerate(ranks):
-        local = group.gpus[members] - begin[k]
-        key = (router.class_of(int(unit[k])), local.tobytes())
-        if key not in kinds:
-            kinds[key] = len(shapes)
-            shapes.append(_shape(cluster, group.gpus[members], int(begin[k])))
-        which[k] = kinds[key]
-    return Layout(ranks, which, tuple(shapes), begin)
+    domains = domains_of(cluster, group)
+    begin = cluster.topology.first_component[domains.unit].astype(np.int64)
+    parts = []
+    for d in domains.example:
+        gpus = group.gpus[domains.ranks[d]]
+        parts.append(_Part(gpus, int(begin[d]), _nics_by_position(cluster, gpus)))
+    if len(parts) > 1 and _rails_apart(cluster):
+        parts = _on_common_rails(cluster, parts)
+    shapes = tuple(_shape(cluster, part) for part in parts)
+    return Layout(domains.ranks, domains.kind, shapes, begin)
 
 
-def _shape(cluster: Cluster, gpus: Ids, begin: int) -> Shape:
+class _Part(NamedTuple):
+    """GPUs of a domain, its unit's first component, and the positions next to each of its NICs."""
+
+    gpus: Ids
+    begin: int
+    nics: dict[int, list[int]]
+
+
+def _shape(cluster: Cluster, part: _Part) -> Shape:
+    gpus, begin = part.gpus, part.begin
     nearest = []
     for gpu in gpus.tolist():
         near = cluster.router.nearest_nics(gpu)
         turn = int(cluster.topology.index[gpu])
         nearest.append(near[turn % len(near)] - begin if near else -1)
     used: dict[int, int] = {}
-    doors = _doors(cluster, gpus, begin, used)
-    exits = _doors(cluster, gpus, begin, used)
+    doors, exits = _doors(part, used), _doors(part, used)
     first = int(cluster.topology.node[gpus].min())
     return Shape(
         orders=tuple(local_orders(cluster, gpus)),
@@ -109,22 +114,61 @@ def _shape(cluster: Cluster, gpus: Ids, begin: int) -> Shape:
     )
 
 
-def _doors(
-    cluster: Cluster, gpus: Ids, begin: int, used: dict[int, int]
-) -> tuple[tuple[int, int], ...]:
+def _nics_by_position(cluster: Cluster, gpus: Ids) -> dict[int, list[int]]:
+    """Positions next to each NIC; a GPU whose own NIC is down leaves the others theirs."""
+    topology, router = cluster.topology, cluster.router
+    taken: dict[int, list[tuple[int, int]]] = {}
+    for position, gpu in enumerate(gpus.tolist()):
+        for nic in router.nearest_nics(gpu):
+            taken.setdefault(nic, []).append((int(router.path_type(nic, gpu)), position))
+    order = sorted(taken, key=lambda n: (int(topology.node[n]), int(topology.rail[n])))
+    nearest = {nic: min(taken[nic])[0] for nic in order}
+    return {nic: [p for way, p in taken[nic] if way == nearest[nic]] for nic in order}
+
+
+def _rails_apart(cluster: Cluster) -> bool:
+    """Whether NICs of different rails cannot reach each other over the fabric."""
+    topology = cluster.topology
+    nics = np.flatnonzero(cluster.router.usable_nics() & (topology.rail >= 0))
+    if topology.wiring is None or not len(nics):
+        return False
+    other = nics[topology.rail[nics] != topology.rail[nics[0]]][-1:].astype(np.int32)
+    first = nics[:1].astype(np.int32)
+    return len(other) > 0 and not bool(topology.wiring.reachable(first, other)[0])
+
+
+def _on_common_rails(cluster: Cluster, parts: list[_Part]) -> list[_Part]:
+    """The same with NICs on rails that all domains have, channel by channel on one rail.
+
+    Unchanged where there is none: then messages change rails inside the nodes.
+    """
+    rail = cluster.topology.rail
+    by_rail: list[dict[int, list[int]]] = []
+    for part in parts:
+        groups: dict[int, list[int]] = {}
+        for nic in part.nics:
+            groups.setdefault(int(rail[nic]), []).append(nic)
+        by_rail.append(groups)
+    common = set(by_rail[0]).intersection(*by_rail[1:])
+    if not common:
+        return parts
+    count = {r: min(len(groups[r]) for groups in by_rail) for r in common}
+    slots = sorted((turn, r) for r in common for turn in range(count[r]))
+    return [
+        part._replace(nics={groups[r][turn]: part.nics[groups[r][turn]] for turn, r in slots})
+        for part, groups in zip(parts, by_rail, strict=True)
+    ]
+
+
+def _doors(part: _Part, used: dict[int, int]) -> tuple[tuple[int, int], ...]:
     """One door for each compute NIC that is nearest to a GPU.
 
     GPUs that share their NICs take turns, so that as many GPUs as possible have one; `used` counts
     the turns of each position and is carried on.
     """
-    taken: dict[int, list[int]] = {}
-    for position, gpu in enumerate(gpus.tolist()):
-        for nic in cluster.router.nearest_nics(gpu):
-            taken.setdefault(nic, []).append(position)
-    topology = cluster.topology
     doors: list[tuple[int, int]] = []
-    for nic in sorted(taken, key=lambda n: (int(topology.node[n]), int(topology.rail[n]))):
-        position = min(taken[nic], key=lambda r: (used.get(r, 0), r))
+    for nic, positions in part.nics.items():
+        position = min(positions, key=lambda r: (used.get(r, 0), r))
         used[position] = used.get(position, 0) + 1
-        doors.append((position, nic - begin))
+        doors.append((position, nic - part.begin))
     return tuple(doors)

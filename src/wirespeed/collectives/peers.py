@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from wirespeed.catalog import gpu
 from wirespeed.topology.cluster import Cluster
+from wirespeed.topology.eligibility import gdr_level
 from wirespeed.topology.kinds import PathType
 
 
@@ -21,6 +22,8 @@ class Leg(IntEnum):
     """Peer to peer over PCIe and through another socket."""
     HOST = 3
     """Written to shared host memory by one side and read by the other."""
+    ROOT = 4
+    """Peer to peer by way of the root complex, where ACS or an IOMMU redirects it."""
 
 
 _LEVELS = {
@@ -89,9 +92,18 @@ def has_pcie_p2p(cluster: Cluster) -> bool:
     return gpu(cluster.machine.gpu).pcie_p2p
 
 
-def nic_leg(cluster: Cluster) -> Leg:
-    """The leg between a GPU and the NIC that serves it."""
-    return Leg.PCIE if cluster.abilities.gdr else Leg.HOST
+def nic_leg(cluster: Cluster, gpu: int, nic: int) -> Leg:
+    """The leg between a GPU and the NIC that serves it (component ids of one unit).
+
+    GPUDirect where drivers allow it and the two are near: up to PXB (P2C on Grace), or
+    NCCL_NET_GDR_LEVEL; else through host memory. ACS sends it by way of the root complex.
+    """
+    if not cluster.abilities.gdr:
+        return Leg.HOST
+    distance = cluster.router.path_type(gpu, nic, pxn=False)
+    if not cluster.abilities.gdr_far and distance > gdr_level(cluster.software.env):
+        return Leg.HOST
+    return Leg.ROOT if cluster.abilities.acs else Leg.PCIE
 
 
 def domain_of(cluster: Cluster, gpus: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -45,8 +45,11 @@ def find_rings(layout: Layout) -> Rings:
     channels = max(1, layout.doors)
     turn = _turn(layout, channels)
     walks = [_walks(shape, channels, turn) for shape in layout.shapes]
-    parts = [_channel(layout, [w[channel] for w in walks]) for channel in range(channels)]
-    order, nic_out, nic_in = (np.array(column) for column in zip(*parts, strict=True))
+    flat = np.concatenate(layout.ranks)
+    order = np.empty((channels, len(flat)), np.int64)
+    nic_out, nic_in = np.full_like(order, -1), np.full_like(order, -1)
+    for channel, columns in enumerate(zip(order, nic_out, nic_in, strict=True)):
+        _lay_channel(layout, flat, [w[channel] for w in walks], *columns)
     return Rings(order, nic_out, nic_in, np.full(channels, 1 / channels))
 
 
@@ -61,24 +64,27 @@ class _Walk(NamedTuple):
         return _Walk(self.positions[::-1], self.leave, self.enter)
 
 
-def _channel(layout: Layout, walks: list[_Walk]) -> tuple[Ids, Ids, Ids]:
-    """One ring over all domains: ranks, NICs that they send by, NICs that the next receive by.
+def _lay_channel(
+    layout: Layout, flat: Ids, walks: list[_Walk], order: Ids, nic_out: Ids, nic_in: Ids
+) -> None:
+    """Writes one ring over all domains: ranks, NICs that they send by and the next receive by.
 
-    Every other domain is walked backwards, so that what leaves by a NIC enters the next domain by
-    the same one: traffic stays on its rail.
+    `flat` are the ranks, domain by domain. Every other domain is walked backwards, so that what
+    leaves by a NIC enters the next domain by the same one: traffic stays on its rail.
     """
-    both = [(walk, walk.reversed()) for walk in walks]
-    steps = [both[int(k)][d % 2] for d, k in enumerate(layout.shape)]
-    order = np.concatenate(
-        [ranks[step.positions] for ranks, step in zip(layout.ranks, steps, strict=True)]
-    )
-    enter = np.array([step.enter for step in steps])
-    leave = np.array([step.leave for step in steps])
-    ends = np.cumsum([len(ranks) for ranks in layout.ranks]) - 1
-    nic_out, nic_in = np.full(len(order), -1, np.int64), np.full(len(order), -1, np.int64)
+    sizes = layout.sizes
+    first = np.cumsum(sizes) - sizes
+    backwards = np.arange(len(layout)) % 2 == 1
+    enter, leave = np.full(len(layout), -1), np.full(len(layout), -1)
+    for kind, walk in enumerate(walks):
+        for turned, step in ((False, walk), (True, walk.reversed())):
+            here = np.flatnonzero((layout.shape == kind) & (backwards == turned))
+            begin = first[here, None]
+            order[begin + np.arange(len(step.positions))] = flat[begin + step.positions]
+            enter[here], leave[here] = step.enter, step.leave
+    ends = first + sizes - 1
     nic_out[ends] = np.where(leave >= 0, layout.begin + leave, -1)
     nic_in[ends] = np.roll(np.where(enter >= 0, layout.begin + enter, -1), -1)
-    return order, nic_out, nic_in
 
 
 def _turn(layout: Layout, channels: int) -> int:

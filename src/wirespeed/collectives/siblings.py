@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wirespeed.collectives.carry import Carrier
-from wirespeed.collectives.laid import Loads, add_loads, schedule_loads
+from wirespeed.collectives.laid import Loads, add_loads, term_loads
 from wirespeed.collectives.peers import domain_of
 from wirespeed.collectives.schedule import Phase, Schedule, Spokes, Transfers
 from wirespeed.errors import UsageError
@@ -88,7 +88,7 @@ def sibling_loads(
         if schedule is None:
             continue
         for joined, members, ranks in _joined(cluster, schedule, groups):
-            add_loads(loads, schedule_loads(joined, Carrier(cluster, members, ranks)), 1)
+            add_loads(loads, term_loads(joined, Carrier(cluster, members, ranks)), 1)
     return loads
 
 

@@ -74,10 +74,24 @@ class BandFile(msgspec.Struct, frozen=True):
 
 
 @cache
+def _shipped() -> BandFile:
+    text = files("wirespeed.comparison").joinpath("data/bands.toml").read_text("utf-8")
+    return msgspec.toml.decode(text, type=BandFile)
+
+
 def bands() -> Mapping[BandClass, Band]:
     """All bands that the package ships, by class."""
-    text = files("wirespeed.comparison").joinpath("data/bands.toml").read_text("utf-8")
-    return {band.covers: band for band in msgspec.toml.decode(text, type=BandFile).band}
+    return _by_class(_shipped())
+
+
+def bands_for() -> str:
+    """The hash of the parameters that the bands belong to."""
+    return _shipped().parameters
+
+
+@cache
+def _by_class(file: BandFile) -> Mapping[BandClass, Band]:
+    return {band.covers: band for band in file.band}
 
 
 def band_of(row: BandClass, known: Mapping[BandClass, Band] | None = None) -> Band | None:

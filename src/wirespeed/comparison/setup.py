@@ -91,6 +91,7 @@ class Workshop:
             abilities=setup.abilities,
             peer_to_peer=setup.peer_to_peer,
             network="ethernet" if kind == "none" else kind,
+            network_generation=wiring.design.network.generation,
         )
         return replace(base, machine=machine, software=setup.software, abilities=setup.abilities)
 
@@ -248,7 +249,11 @@ def _abilities(
     open_ = stated not in ("yes", "no") or design.network.kind == "tcpx"
     gdr = design.gdr if open_ else stated == "yes"
     pxn = env.get("NCCL_PXN_DISABLE", "0") in _OFF
-    return Abilities(gdr=gdr and not sockets, sharp=bool(sharp), pxn=pxn, socket=sockets)
+    # Who says that it was used has seen it, whatever the distance.
+    far = stated == "yes" or design.gdr_far or design.network.kind == "slingshot"
+    return Abilities(
+        gdr=gdr and not sockets, gdr_far=far, sharp=bool(sharp), pxn=pxn, socket=sockets
+    )
 
 
 def _uses_sockets(env: Mapping[str, str]) -> bool:

@@ -22,6 +22,7 @@ from wirespeed.inventory.machine import read_machine, remarks_of
 from wirespeed.inventory.match import best_match
 from wirespeed.inventory.merged import Merged, merge
 from wirespeed.inventory.node_facts import NodeFacts, node_facts, peer_to_peer
+from wirespeed.inventory.slots import with_slots_as_read
 from wirespeed.readers import nccl_xml
 from wirespeed.topology.kinds import ComponentKind
 from wirespeed.topology.machine import Basis, Machine
@@ -32,6 +33,8 @@ from wirespeed.units import gbps
 
 _ALIKE = {"PXB": "PIX", "NODE": "PHB"}
 """Words that a topology XML cannot tell apart: host bridges of one CPU, levels of one switch."""
+_CABLES = {"infiniband", "ethernet"}
+"""What the PCI class of a NIC tells apart."""
 _MOST_NAMED = 3
 
 
@@ -65,13 +68,40 @@ def _skeleton(
     tree: Evidence, found: XmlMachine, others: Sequence[Evidence], option: str | None
 ) -> Machine:
     words = _as_words(found, tree.file, gpus_too=False)
+    # A rate that the file does not state is the preset's to give, not that of the NIC's kind.
+    stated = _with_rate(tree)
+    kept = [f for f in words.facts if f.attribute != "rate_Gbps" or f.subject in stated]
+    words = Evidence(words.format, words.file, (*kept, *_host_facts(found)))
     machine = read_machine([words, *others], gpu=option).machine
     text = (
         "the file is a skeleton that NCCL completes on the machine itself: links between GPUs "
         f"and the rates of PCIe links are taken from preset {machine.platform}"
     )
     first = Notice("skeleton", text, tree.file)
-    return replace(machine, warnings=(*remarks_of([tree]), first, *machine.warnings))
+    network = machine.network
+    if {network, found.network} == _CABLES and len(found.unit.of_kind(ComponentKind.NIC)):
+        network = found.network
+    return replace(
+        machine, network=network, warnings=(*remarks_of([tree]), first, *machine.warnings)
+    )
+
+
+def _with_rate(tree: Evidence) -> set[str]:
+    """NICs whose rate the file states."""
+    told = (fact for fact in tree.facts if fact.attribute == "rate_Gbps")
+    return {fact.subject.rpartition("/")[2] for fact in told}
+
+
+def _host_facts(found: XmlMachine) -> Iterable[Fact]:
+    """What a skeleton shows of the host, to tell presets apart by."""
+    if found.cpu_vendor:
+        yield Fact("host", "cpu_vendor", found.cpu_vendor, 0)
+    unit = found.unit
+    devices = [*unit.of_kind(ComponentKind.GPU), *unit.of_kind(ComponentKind.NIC)]
+    buses = [found.bus_ids[int(c)] for c in devices if int(c) in found.bus_ids]
+    domains = {bus.partition(":")[0] for bus in buses}
+    yield Fact("host", "own_domains", 1 < len(buses) == len(domains), 0)
+    yield Fact("host", "displays", found.displays, 0)
 
 
 def _left_out(trees: Sequence[Evidence], machines: Sequence[XmlMachine]) -> Iterable[Notice]:
@@ -97,11 +127,12 @@ def _whole(
     facts = node_facts(merge([_as_words(found, tree.file, gpus_too=True)]))
     merged = merge([tree, *others])
     settled = _settle(facts, merged, found, option)
-    beside = read_machine(others, gpu=option).machine if _has_words(others) else None
+    beside = read_machine(others, gpu=option).machine if _has_gpus(others) else None
     notices = [
         *remarks_of([tree, *others]),
         *found.notices,
         *merged.contradictions,
+        *_other_model(tree, found, merged),
         *_contradictions(found.unit, others),
     ]
     if not found.gpu and settled.basis.gpu_model == "preset":
@@ -109,7 +140,7 @@ def _whole(
         notices.append(Notice("gpu-stands-in", text))
     return Machine(
         name=", ".join(merged.files),
-        unit=found.unit,
+        unit=with_slots_as_read(found.unit, merged),
         gpu=settled.name,
         platform=settled.basis.preset,
         library=found.library,
@@ -189,6 +220,27 @@ def _is_known(name: str) -> bool:
 
 def _has_words(others: Sequence[Evidence]) -> bool:
     return any(fact.attribute == "smi" for part in others for fact in part.facts)
+
+
+def _has_gpus(others: Sequence[Evidence]) -> bool:
+    return any(fact.subject.startswith("gpu") for part in others for fact in part.facts)
+
+
+def _other_model(tree: Evidence, found: XmlMachine, merged: Merged) -> Iterable[Notice]:
+    """GPUs that a query calls otherwise than their PCI id does."""
+    if not (found.gpu_read and _is_known(found.gpu)):
+        return
+    model = gpu(found.gpu)
+    for name, statement in merged.of_attribute("model"):
+        said = str(statement.value)
+        if _is_known(said) and gpu(said).key != model.key:
+            line = next((fact.line for fact in tree.facts if fact.subject == name), 0)
+            text = (
+                f"{name} model is {said} in {statement.place}, but {model.name} by its PCI id in "
+                f"{tree.file}:{line}; the name is used"
+            )
+            yield Notice("contradiction", text, name)
+            return
 
 
 def _contradictions(unit: Unit, others: Sequence[Evidence]) -> Iterable[Notice]:

@@ -205,6 +205,8 @@ def _links(facts: NodeFacts, match: Match, model: Gpu) -> GpuLinks:
     base = match.design.nvlink if match.same_links else GpuLinks()
     if base.style == "switch":
         return base
+    if not facts.links and _says_nothing(facts) and len(facts.gpus) == match.design.gpus:
+        return base
     edges = tuple(
         (facts.gpus.index(a), facts.gpus.index(b), count)
         for (a, b), count in sorted(facts.links.items(), key=lambda item: _order(facts, item[0]))
@@ -217,6 +219,11 @@ def _links(facts: NodeFacts, match: Match, model: Gpu) -> GpuLinks:
         most = max(count for _, _, count in edges)
         return GpuLinks(style="switch", switches=1, links_per_switch=(most,), switch_generation=1)
     return GpuLinks(style="mesh", edges=edges, link_GBps=base.link_GBps, trunk=Trunk())
+
+
+def _says_nothing(facts: NodeFacts) -> bool:
+    """Whether there is no word between any two GPUs: a matrix would show their links."""
+    return not any(pair in facts.distance for pair in combinations(facts.gpus, 2))
 
 
 def _order(facts: NodeFacts, pair: Pair) -> tuple[int, int]:

@@ -25,6 +25,7 @@ from wirespeed.topology.unit import Unit, UnitBuilder
 
 _PREFIX = re.compile(r"(?:node(\d+)/)?(.*)", re.DOTALL)
 _SWITCH = "0x0680"
+_ACCELERATOR = "0x0302"
 _BUS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]")
 
 
@@ -40,6 +41,7 @@ class XmlMachine:
         gpu_alternatives: other parts of that architecture with as many links.
         library: nccl or rccl. network: what the NICs speak. socket: no NIC has RDMA.
         gdr: whether GPUs and NICs say that they do GPUDirect; None where nothing is said.
+        displays: whether some GPU is a display controller (VGA), or none says what it is.
         bus_ids: PCI bus id by component.
         complete: False for a skeleton that NCCL completes itself: GPUs without names or links.
         notices: what was assumed; oddities: what looks wrong on the machine.
@@ -56,6 +58,7 @@ class XmlMachine:
     gdr: bool | None
     cpu_vendor: str
     cpu_model: str
+    displays: bool
     bus_ids: Mapping[int, str]
     complete: bool
     notices: tuple[Notice, ...]
@@ -153,11 +156,20 @@ def _machine(hosts: list[HostFacts], library: str, file: str) -> XmlMachine:
         gdr=_gdr(hosts),
         cpu_vendor=vendor,
         cpu_model=model,
+        displays=not _are_accelerators(hosts),
         bus_ids={c: bus for part in parts for c, bus in part.bus_ids.items()} | joiner.bus_ids,
         complete=all(host.gpus for host in hosts),
         notices=notices.notices(),
         oddities=oddities.notices(),
     )
+
+
+def _are_accelerators(hosts: list[HostFacts]) -> bool:
+    """Whether every GPU calls itself a 3D controller, without a display, as no GeForce does."""
+    classes = [
+        str(host.pcis.get(bus, {}).get("class", "")) for host in hosts for bus in host.gpu_buses()
+    ]
+    return bool(classes) and all(class_.startswith(_ACCELERATOR) for class_ in classes)
 
 
 def _is_host_nic(nic: Mapping[str, Value]) -> bool:

@@ -19,6 +19,7 @@ from wirespeed.inventory.match import best_match
 from wirespeed.inventory.merged import merge
 from wirespeed.inventory.node_facts import NodeFacts, node_facts, peer_to_peer
 from wirespeed.inventory.oddities import oddities_of
+from wirespeed.inventory.slots import with_slots_as_read
 from wirespeed.topology.kinds import ComponentKind
 from wirespeed.topology.machine import Basis, Machine
 from wirespeed.topology.machines import machine_of
@@ -49,7 +50,9 @@ def read_machine(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Rea
     model = named or (_model_of(match.design.gpu) if match.same_links else gpu_by_links(facts))
     completed = complete(facts, match, model or _model_of(match.design.gpu))
     machine = machine_of(completed.design, name=facts.label)
-    unit = _as_read(without_lost_links(machine.unit, completed), completed)
+    unit = with_slots_as_read(
+        _as_read(without_lost_links(machine.unit, completed), completed), merged
+    )
     settled = replace(
         machine,
         unit=unit,

@@ -5,7 +5,9 @@ A matrix names no GPU. Presets are told apart by, in this order:
 1. the GPU, where an option or a file names it;
 2. the bonded links: all alike before some missing, a whole machine before a part of one;
 3. the GPU: boards of the maker first, then older before newer, as the catalog has them;
-4. how NICs lie to GPUs, the number of NICs, NUMA nodes, PCIe words between GPUs.
+4. how NICs lie to GPUs, the number of NICs, NUMA nodes, PCIe words between GPUs, and what a
+   topology file says of the host: who made the processors, whether GPUs drive displays, and a PCI
+   domain for each device, as Azure's virtual machines have it.
 
 Without bonded links 4 comes before 3.
 """
@@ -21,11 +23,14 @@ from itertools import combinations
 from wirespeed.catalog import Gpu, gpu, gpus
 from wirespeed.inventory.design_words import DesignWords
 from wirespeed.inventory.node_facts import NodeFacts
+from wirespeed.topology.machines import vendor_of
 from wirespeed.topology.node_design import NodeDesign
 from wirespeed.topology.presets import preset, preset_names
 
 _MOST_LOST = 0.5
 """Share of a preset's links, and of its linked pairs, that may be short for it to be told."""
+_OTHER_VENDOR = 2.0
+"""Words that processors of another maker weigh."""
 _GENERIC = "pcie-8x-rtx4090"
 """What stands for PCIe boxes of which nothing more is known: no peer-to-peer, no NVLink."""
 _FAMILIES = ("dgx-", "hgx-", "pcie-")
@@ -82,13 +87,15 @@ class _Fit:
     distance: float
     vague: bool
     """A cloud's or site's own node that is not exactly what was read, or a rack without links."""
+    elsewhere: bool
+    """The devices have PCI domains of their own and this is no node of Azure."""
 
     def by_model(self) -> tuple[object, ...]:
         return self.lost, self.part, *_order(self.words.design)
 
     def by_host(self) -> tuple[object, ...]:
         design = self.words.design
-        ranks = self.vague, self.distance, design.name != _GENERIC
+        ranks = self.vague, self.distance, self.elsewhere, design.name != _GENERIC
         return self.lost, self.part, *ranks, *_order(design)
 
 
@@ -122,17 +129,22 @@ def _fit(facts: NodeFacts, words: DesignWords, wanted: Gpu | None) -> _Fit | Non
     if not told and wanted is None:
         return None
     part = any(words.links(i, j) for i in range(count) for j in range(count, design.gpus))
+    if facts.merged.get("host", "displays") is False and not gpu(design.gpu).pcie_p2p:
+        return None
     distance = _distance(facts, words)
+    elsewhere = facts.merged.get("host", "own_domains") is True and "azure-" not in design.name
     vague = design.name.startswith(_PLACES) and (distance > 0 or not facts.nics)
     # A rack is more than one node can show without links that lead to its switches.
     vague |= design.nodes_per_unit > 1 and not facts.links
-    return _Fit(words, gpu(design.gpu).key, round(lost, 6), part, distance, vague)
+    return _Fit(words, gpu(design.gpu).key, round(lost, 6), part, distance, vague, elsewhere)
 
 
 def _distance(facts: NodeFacts, words: DesignWords) -> float:
     """Differences between what was read and the preset, in words; order of devices aside."""
     design = words.design
     total = 3.0 * abs(len(facts.nics) - design.nic_count) if facts.nics else 0.0
+    vendor = facts.merged.text("host", "cpu_vendor")
+    total += _OTHER_VENDOR * (vendor not in ("", vendor_of(design.cpu.model)))
     if len(facts.gpus) > 1:
         total += 3.0 * abs(design.gpus - len(facts.gpus))
     for position, name in enumerate(facts.gpus):

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.candidates import schedule_named, taken
 from wirespeed.collectives.carry import Carrier
-from wirespeed.collectives.costs import cost_class, costs_of, factor_of
+from wirespeed.collectives.costs import cost_class, costs_of
+from wirespeed.collectives.laid import overhead
 from wirespeed.collectives.operation import COPIES, Collective
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.schedule import Transfers
@@ -123,8 +124,7 @@ def _uses(
     """What each message of a step uses, with the overhead of transport and protocol."""
     on = Carrier(cluster, group)
     costs = costs_of(cost_class(cluster, collective.launch), cluster.parameters)
-    straight = candidate.algorithm == "Direct"
-    factor = factor_of(costs, Protocol(candidate.protocol), straight=straight)
+    factor = overhead(candidate.algorithm, costs, Protocol(candidate.protocol))
     resources, weights = [], []
     for k in range(len(hops)):
         one = slice(k, k + 1)

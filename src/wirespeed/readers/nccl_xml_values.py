@@ -26,16 +26,19 @@ _LANE_CODES = (
 _OTHERWISE = 60
 _DEFAULT_LANES = 16
 _DEFAULT_SPEED_MBPS = 10_000
+_LARGEST = 2**31 - 1
+"""No attribute counts further: NCCL reads them as C ints."""
 _IMPLAUSIBLE_MBPS = 10_000_000
 """10 Tb/s: no port has it; what says so counts in kb/s."""
 
 
 def number(text: str) -> int | None:
-    """The integer of "90", "-1" or "0x0200"; None for anything else."""
+    """The integer of "90", "-1" or "0x0200"; None for anything else, and for one beyond 31 bits."""
     text = text.strip()
     if not _NUMBER.fullmatch(text):
         return None
-    return int(text, 16 if "x" in text.lower() else 10)
+    value = int(text, 16 if "x" in text.lower() else 10)
+    return value if abs(value) <= _LARGEST else None
 
 
 def decimal(text: str) -> float | None:

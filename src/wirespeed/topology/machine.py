@@ -37,7 +37,8 @@ class Machine:
         gpu: the catalog's name of the GPU.
         platform: the preset whose default fabric it would join.
         library: nccl or rccl.
-        network: what the compute NICs speak: infiniband, ethernet, efa, slingshot or tcpx.
+        network: what the compute NICs speak: infiniband, ethernet, efa, slingshot or tcpx; and
+            which generation of it (ndr, v2), empty where that is not known.
         cpu_vendor: Intel, AMD, NVIDIA …; empty where it is not known.
         peer_to_peer: whether GPUs reach each other's memory over PCIe; None leaves it to the model.
         warnings: what was assumed; oddities: what looks wrong on the machine itself.
@@ -49,6 +50,7 @@ class Machine:
     platform: str = ""
     library: str = "nccl"
     network: str = "infiniband"
+    network_generation: str = ""
     cpu_vendor: str = ""
     peer_to_peer: bool | None = None
     basis: Basis = field(default_factory=Basis)
@@ -93,7 +95,8 @@ def alter_machine(machine: Machine, changes: Iterable[Change]) -> Machine:
                 raise UsageError(
                     f"{other} cannot be changed here",
                     where="--change",
-                    why="it does not act on a collective",
+                    why="no forecast of a collective takes it into account",
+                    remedy="name a preset, or describe such a machine in a cluster TOML",
                 )
     return replace(machine, unit=unit)
 

@@ -87,6 +87,9 @@ class Topology:
 
     def unit_of(self, component: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """The unit of each component; the number of units for a fabric switch."""
+        if len(self.units) == 1:
+            whole = np.asarray(component, np.int64) // self.units[0].components
+            return np.minimum(whole, len(self.unit_class))
         return np.searchsorted(self.first_component, component, side="right") - 1
 
     def link_between(self, source: int, target: int, kind: LinkKind | None = None) -> Ints:

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
 
 from wirespeed.errors import Infeasible
 from wirespeed.topology.address import name_of
-from wirespeed.topology.kinds import ComponentKind, PathType
+from wirespeed.topology.kinds import ComponentKind, LinkKind, PathType
 from wirespeed.topology.model import Topology
 from wirespeed.topology.path_types import nccl_path
 from wirespeed.topology.paths import Paths, gather
+from wirespeed.topology.unit import Unit
 from wirespeed.topology.unit_routes import Route, UnitRoutes
+from wirespeed.topology.ways import Way, find_route, memory_of
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-
-class Way(Enum):
-    """How bytes get from one device of a unit to another."""
-
-    DIRECT = "direct"
-    """Peer to peer: NVLink where there is one, else PCIe."""
-    PCIE = "pcie"
-    """Peer to peer over PCIe, NVLink or not."""
-    HOST = "host"
-    """Through CPU memory: written there, then read."""
-    UPLOAD = "upload"
-    """To or from the memory of a CPU."""
+_SMALL = 2**16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,14 +29,13 @@ class Pairs:
 
     Attributes:
         source, target: [t] component ids inside the unit.
-        unit, unit_class: [t]; units of a class have the same routes.
+        unit: [t] the unit.
         example: [rows] one transfer of each group; `row` [t] is the group of each.
     """
 
     source: Ids
     target: Ids
     unit: Ids
-    unit_class: Ids
     example: Ids
     row: Ids
 
@@ -60,7 +48,7 @@ class Router:
     _classes: dict[int, UnitRoutes] = field(default_factory=dict)
     _rows: dict[tuple[int, int, int, Way], Route] = field(default_factory=dict)
     _nearest: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
-    _cabled: npt.NDArray[np.bool_] | None = None
+    _usable: npt.NDArray[np.bool_] | None = None
 
     def on(self, topology: Topology) -> Router:
         """A router for the same cluster after changes; it knows the routes of units not touched."""
@@ -78,7 +66,8 @@ class Router:
             topology,
             {key: value for key, value in self._classes.items() if key in kept},
             {key: value for key, value in self._rows.items() if key[0] in kept},
-            {key: value for key, value in self._nearest.items() if key[0] in kept},
+            # Cables are no part of a unit: a unit that is as it was may have lost one.
+            {key: value for key, value in self._nearest.items() if key[0] < first},
         )
 
     def routes(self, unit: int) -> UnitRoutes:
@@ -107,31 +96,55 @@ class Router:
         self, source: npt.ArrayLike, target: npt.ArrayLike, way: Way, amount: Floats
     ) -> Floats:
         """[resources] what these transfers put on each resource: `amount` [t] times the shares."""
-        return self.pair_loads(self.pairs(source, target), way, amount)
+        (loads,) = self.pair_loads(self.pairs(source, target), way, amount)
+        return np.zeros(self.topology.resources) if loads is None else loads
 
-    def pair_loads(self, pairs: Pairs, way: Way, amount: Floats) -> Floats:
+    def pair_loads(
+        self, pairs: Pairs, way: Way, amount: Floats, *kinds: tuple[LinkKind, ...]
+    ) -> list[Floats | None]:
         """[resources] what transfers put on each resource: `amount` [t] times the shares.
 
-        The same as adding up the paths of `inside`, without making them: transfers are counted by
-        unit and by pair within the unit, and each pair's route is laid once for all units.
+        One array for the links of each set of `kinds`, and a last one for all other resources; None
+        where it would be empty. The same as adding up the paths of `inside`, without making them:
+        transfers are counted by unit and by pair within the unit, and each pair's route is laid
+        once for all units.
         """
-        topology = self.topology
-        table = _table(self._rows_of(pairs, way))
-        loads = np.zeros(topology.resources)
-        for unit_class in np.unique(pairs.unit_class):
-            mine = pairs.unit_class == unit_class
-            units, place = np.unique(pairs.unit[mine], return_inverse=True)
-            rows, row = np.unique(pairs.row[mine], return_inverse=True)
-            cell, cells = place * len(rows) + row, len(units) * len(rows)
-            sums = np.bincount(cell, amount[mine], minlength=cells).astype(np.float64)
-            counted = sums.reshape(len(units), len(rows))
+        topology, table = self.topology, _table(self._rows_of(pairs, way))
+        loads: list[Floats | None] = [None] * (len(kinds) + 1)
+        row_class = self._unit_classes()[pairs.unit[pairs.example]]
+        for unit_class in np.unique(row_class):
+            rows = np.flatnonzero(row_class == unit_class)
+            units, counted = _counted(pairs, rows, amount)
             shape = topology.units[topology.unit_class[units[0]]]
-            local = _spread(counted, gather(table, rows), shape.links + shape.components)
-            link = topology.first_link[units][:, None] + np.arange(shape.links)
-            part = topology.first_component[units][:, None] + np.arange(shape.components)
-            loads[link] = local[:, : shape.links]
-            loads[topology.links + part] = local[:, shape.links :]
+            own = gather(table, rows)
+            part = _part_of(shape, kinds)[own.resource]
+            for k in np.unique(part):
+                columns, local = _spread(counted, own, part == k)
+                whole = loads[k]
+                if whole is None:
+                    whole = loads[k] = np.zeros(topology.resources)
+                self._place(whole, units, shape, columns, local)
         return loads
+
+    def _place(self, loads: Floats, units: Ids, shape: Unit, columns: Ids, local: Floats) -> None:
+        """Write what units have on some of their resources to where they stand in the cluster."""
+        topology = self.topology
+        link = columns < shape.links
+        for first, width, own, values in (
+            (topology.first_link, shape.links, columns[link], local[:, link]),
+            (
+                topology.links + topology.first_component,
+                shape.components,
+                columns[~link] - shape.links,
+                local[:, ~link],
+            ),
+        ):
+            if units[-1] - units[0] + 1 == len(units):
+                begin = int(first[units[0]])
+                beside = loads[begin : begin + len(units) * width].reshape(len(units), width)
+                beside[:, own] = values
+            else:
+                loads[first[units][:, None] + own] = values
 
     def inside_latency(self, source: npt.ArrayLike, target: npt.ArrayLike, way: Way) -> Floats:
         """[t] the one-way latency of the links on each path [s]."""
@@ -139,14 +152,16 @@ class Router:
 
     def pair_latency(self, pairs: Pairs, way: Way) -> Floats:
         """[t] the one-way latency of the links on the path of each transfer [s]."""
-        latency = np.zeros(len(pairs.example))
-        for row, route in enumerate(self._rows_of(pairs, way)):
-            shape = self.topology.units[self.topology.unit_class[pairs.unit[pairs.example[row]]]]
-            latency[row] = sum(
-                s * shape.latency[r]
-                for r, s in zip(route.resource, route.share, strict=True)
-                if r < shape.links
-            )
+        topology = self.topology
+        table = _table(self._rows_of(pairs, way))
+        owner = table.owner()
+        kind = topology.unit_class[pairs.unit[pairs.example]][owner]
+        seconds = np.zeros(len(owner))
+        for k in np.unique(kind).tolist():
+            shape = topology.units[k]
+            mine = np.flatnonzero((kind == k) & (table.resource < shape.links))
+            seconds[mine] = table.share[mine] * shape.latency[table.resource[mine]]
+        latency = np.bincount(owner, seconds, minlength=len(table)).astype(np.float64, copy=False)
         return latency[pairs.row]
 
     def pairs(self, source: npt.ArrayLike, target: npt.ArrayLike) -> Pairs:
@@ -156,10 +171,11 @@ class Router:
         unit = topology.unit_of(a)
         begin = topology.first_component[unit]
         span = int(np.diff(topology.first_component).max(initial=1)) + 1
-        unit_class = self._class_ids(unit)
-        key = (unit_class * span + (a - begin)) * span + (b - begin)
-        _, example, row = np.unique(key, return_index=True, return_inverse=True)
-        return Pairs(a - begin, b - begin, unit, unit_class, example, row)
+        classes, number = np.unique(self._unit_classes(), return_inverse=True)
+        a, b = a - begin, b - begin
+        key = (number.reshape(-1)[unit] * span + a) * span + b
+        example, row = _first_and_place(key, len(classes) * span * span)
+        return Pairs(a, b, unit, example, row)
 
     def nearest_nics(self, gpu: int) -> tuple[int, ...]:
         """The compute NICs closest to a GPU, by NCCL's path type, then by rail; may be empty."""
@@ -175,49 +191,46 @@ class Router:
         """The CPU whose memory is nearest to a device of its unit; Infeasible where none is."""
         unit = int(self.topology.unit_of(device))
         begin = int(self.topology.first_component[unit])
-        memory = _memory_of(self.routes(unit), device - begin)
+        memory = memory_of(self.routes(unit), device - begin)
         if memory is None:
             raise Infeasible(f"{name_of(self.topology, device)} reaches no CPU")
         return begin + memory
 
-    def path_type(self, source: int, target: int) -> PathType:
+    def path_type(self, source: int, target: int, *, pxn: bool = True) -> PathType:
         """NCCL's path type of two devices (component ids); NET where the fabric lies between."""
         unit = int(self.topology.unit_of(source))
         if unit != int(self.topology.unit_of(target)):
             return PathType.NET if self.topology.wiring is not None else PathType.DIS
         begin = int(self.topology.first_component[unit])
-        return nccl_path(self.routes(unit), source - begin, target - begin)
+        return nccl_path(self.routes(unit), source - begin, target - begin, pxn=pxn)
 
     def _find_nearest(self, unit: int, gpu: int) -> tuple[int, ...]:
         routes = self.routes(unit)
         shape = routes.unit
+        usable, begin = self.usable_nics(), int(self.topology.first_component[unit])
         nics = [
             int(n)
             for n in shape.of_kind(ComponentKind.NIC)
-            if shape.rail[n] >= 0
-            and shape.node[n] == shape.node[gpu]
-            and self._is_up(routes, int(n))
-            and self._has_cable(unit, int(n))
+            if shape.rail[n] >= 0 and shape.node[n] == shape.node[gpu] and usable[begin + n]
         ]
         ways = [(nccl_path(routes, gpu, nic, pxn=False), int(shape.rail[nic]), nic) for nic in nics]
         ranked = sorted(way for way in ways if way[0] != PathType.DIS)
         return tuple(nic for kind, _, nic in ranked if kind == ranked[0][0])
 
-    def _has_cable(self, unit: int, nic: int) -> bool:
-        """Whether a NIC of a unit has a cable to the fabric that is up; without fabric, always."""
-        topology = self.topology
-        if topology.wiring is None:
-            return True
-        if self._cabled is None:
-            first = int(topology.first_link[-1])
-            up = topology.capacity[first : topology.links].reshape(-1, 2).min(axis=1) > 0
-            self._cabled = np.zeros(topology.components, bool)
-            self._cabled[topology.source[first : topology.links : 2][up]] = True
-        return bool(self._cabled[topology.first_component[unit] + nic])
-
-    @staticmethod
-    def _is_up(routes: UnitRoutes, component: int) -> bool:
-        return bool(routes.capacity[routes.unit.links + component] > 0)
+    def usable_nics(self) -> npt.NDArray[np.bool_]:
+        """[components] which are NICs that are up, on a cable that is, where there is a fabric."""
+        if self._usable is None:
+            topology = self.topology
+            usable = topology.kind == ComponentKind.NIC
+            usable &= topology.capacity[topology.links :] > 0
+            if topology.wiring is not None:
+                first = int(topology.first_link[-1])
+                up = topology.capacity[first : topology.links].reshape(-1, 2).min(axis=1) > 0
+                cabled = np.zeros(topology.components, bool)
+                cabled[topology.source[first : topology.links : 2][up]] = True
+                usable &= cabled
+            self._usable = usable
+        return self._usable
 
     def class_of(self, unit: int) -> int:
         """What tells units with different routes apart."""
@@ -225,17 +238,21 @@ class Router:
             return len(self.topology.units) + unit
         return int(self.topology.unit_class[unit])
 
-    def _class_ids(self, unit: Ids) -> Ids:
-        ids = self.topology.unit_class[unit].astype(np.int64)
-        if self.topology.altered:
-            altered = np.isin(unit, list(self.topology.altered))
-            ids[altered] = len(self.topology.units) + unit[altered]
+    def classes_of(self, unit: Ids) -> Ids:
+        """[n] `class_of` each unit."""
+        return self._unit_classes()[unit]
+
+    def _unit_classes(self) -> Ids:
+        """[units] `class_of` each."""
+        ids = self.topology.unit_class.astype(np.int64)
+        altered = list(self.topology.altered)
+        ids[altered] = len(self.topology.units) + np.array(altered, np.int64)
         return ids
 
     def _row(self, unit: int, source: int, target: int, way: Way) -> Route:
         key = (self.class_of(unit), source, target, way)
         if key not in self._rows:
-            route = _WAYS[way](self.routes(unit), source, target)
+            route = find_route(way, self.routes(unit), source, target)
             if route is None:
                 begin = int(self.topology.first_component[unit])
                 pair = [name_of(self.topology, begin + c) for c in (source, target)]
@@ -272,61 +289,55 @@ def _table(rows: list[Route]) -> Paths:
     return Paths(first.astype(np.int64), np.array(resource, np.int64), np.array(share, np.float64))
 
 
-def _spread(counted: Floats, table: Paths, resources: int) -> Floats:
-    """[units, resources] loads of `counted` [units, rows] transfers on the routes of a table."""
-    owner = table.owner()
-    if len(counted) > len(owner) // 8 and len(table) * resources < 2**22:
+def _first_and_place(key: Ids, keys: int) -> tuple[Ids, Ids]:
+    """The first place of each key that occurs, in order of keys; [n] which of them each is."""
+    if keys > 8 * len(key) + _SMALL:
+        _, first, place = np.unique(key, return_index=True, return_inverse=True)
+        return first, place.reshape(-1)
+    first = np.full(keys, -1, np.int64)
+    first[key[::-1]] = np.arange(len(key))[::-1]
+    found = np.flatnonzero(first >= 0)
+    number = np.zeros(keys, np.int64)
+    number[found] = np.arange(len(found))
+    return first[found], number[key]
+
+
+def _counted(pairs: Pairs, rows: Ids, amount: Floats) -> tuple[Ids, Floats]:
+    """The units in which transfers of these rows run, and [units, rows] how much in each."""
+    row, unit = pairs.row, pairs.unit
+    if len(rows) < len(pairs.example):
+        number = np.full(len(pairs.example), -1, np.int64)
+        number[rows] = np.arange(len(rows))
+        mine = number[row] >= 0
+        row, unit, amount = number[row[mine]], unit[mine], amount[mine]
+    units = np.flatnonzero(np.bincount(unit))
+    place = np.empty(int(units[-1]) + 1, np.int64)
+    place[units] = np.arange(len(units))
+    cells = len(units) * len(rows)
+    sums = np.bincount(place[unit] * len(rows) + row, amount, minlength=cells)
+    return units, sums.astype(np.float64, copy=False).reshape(len(units), len(rows))
+
+
+def _part_of(shape: Unit, kinds: tuple[tuple[LinkKind, ...], ...]) -> Ids:
+    """[links + components] the set of kinds that each belongs to; the last number for others."""
+    part = np.full(shape.links + shape.components, len(kinds), np.int64)
+    for number, several in enumerate(kinds):
+        part[: shape.links][np.isin(shape.link_kind, several)] = number
+    return part
+
+
+def _spread(counted: Floats, table: Paths, mine: npt.NDArray[np.bool_]) -> tuple[Ids, Floats]:
+    """The resources that some uses of a table name, and [units, resources] loads on each.
+
+    `counted` [units, rows] is what runs on the table's routes.
+    """
+    owner, share = table.owner()[mine], table.share[mine]
+    columns, column = np.unique(table.resource[mine], return_inverse=True)
+    column = column.reshape(-1)
+    if len(counted) > len(owner) // 8 and len(table) * len(columns) < _SMALL * 64:
         shares = np.bincount(
-            owner * resources + table.resource, table.share, minlength=len(table) * resources
+            owner * len(columns) + column, share, minlength=len(table) * len(columns)
         )
-        return counted @ shares.reshape(len(table), resources)
-    laid = [
-        np.bincount(table.resource, table.share * row[owner], minlength=resources)
-        for row in counted
-    ]
-    return np.array(laid)
-
-
-def _direct(routes: UnitRoutes, source: int, target: int) -> Route | None:
-    kinds = routes.unit.kind
-    if kinds[source] == kinds[target] == ComponentKind.GPU:
-        route = routes.nvlink(source, target)
-        if route is not None:
-            return route
-    return routes.pcie(source, target)
-
-
-def _through_host(routes: UnitRoutes, source: int, target: int) -> Route | None:
-    """Down to the memory next to the target, and from there to it; the memory is used twice."""
-    memory = _memory_of(routes, target)
-    if memory is None:
-        return None
-    there, back = routes.pcie(source, memory), routes.pcie(memory, target)
-    if there is None or back is None:
-        return None
-    part = routes.unit.links + memory
-    return Route((*there.resource, *back.resource, part), (*there.share, *back.share, 2.0))
-
-
-def _upload(routes: UnitRoutes, source: int, target: int) -> Route | None:
-    route = routes.pcie(source, target)
-    if route is None:
-        return None
-    end = source if routes.unit.kind[source] == ComponentKind.CPU else target
-    return Route((*route.resource, routes.unit.links + end), (*route.share, 1.0))
-
-
-def _memory_of(routes: UnitRoutes, device: int) -> int | None:
-    """The CPU whose memory is nearest to a device."""
-    cpus = [int(c) for c in routes.unit.of_kind(ComponentKind.CPU)]
-    ways = [(cpu, routes.pcie_links(cpu, device)) for cpu in cpus]
-    found = [(len(links), cpu) for cpu, links in ways if links is not None]
-    return min(found)[1] if found else None
-
-
-_WAYS: dict[Way, Callable[[UnitRoutes, int, int], Route | None]] = {
-    Way.DIRECT: _direct,
-    Way.PCIE: lambda routes, a, b: routes.pcie(a, b),
-    Way.HOST: _through_host,
-    Way.UPLOAD: _upload,
-}
+        return columns, counted @ shares.reshape(len(table), len(columns))
+    laid = [np.bincount(column, share * row[owner], minlength=len(columns)) for row in counted]
+    return columns, np.array(laid)

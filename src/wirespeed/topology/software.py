@@ -41,6 +41,8 @@ class Abilities:
 
     p2p: bool = True
     gdr: bool = True
+    gdr_far: bool = False
+    """GPUDirect at any distance: seen to work, or what sites with such NICs set."""
     nvls: bool = True
     sharp: bool = True
     pxn: bool = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from wirespeed.comparison.bands import BandClass
 from wirespeed.comparison.classes import Platform
 from wirespeed.validation.bands import PARTS, Residual, part_of
 from wirespeed.validation.fitting import Sample
-from wirespeed.validation.search import search
+from wirespeed.validation.search import changed, search
 
 _OF_GENERATION = ("step_ll", "step_simple", "call", "fill")
 _OF_NVLS = ("nvls_share", "nvls_step", "nvls_fill")
@@ -36,7 +36,7 @@ NEAR = (
 FAR = (
     *(
         f"transport.{network}.{key}"
-        for network in ("infiniband", "ethernet", "efa", "slingshot", "tcpx")
+        for network in ("infiniband", "ethernet", "efa", "efa2", "slingshot", "tcpx")
         for key in _OF_NETWORK
     ),
     "protocol.ll.network_share",
@@ -44,6 +44,12 @@ FAR = (
     "transport.sharp.step",
 )
 """What rows beyond one NVLink domain decide, once the others are known."""
+
+
+def beginning(shipped: Parameters) -> Parameters:
+    """The parameters before any fit: where one begins is written beside each fitted value."""
+    begun = {key: entry.start for key, entry in shipped.table.items() if entry.start is not None}
+    return changed(shipped, begun)
 
 
 def fit_all(data: Sample, start: Parameters) -> Parameters:
@@ -73,11 +79,6 @@ def residuals_of(data: Sample, parameters: Parameters) -> list[Residual]:
         )
         for row, error in zip(data.rows, errors, strict=True)
     ]
-
-
-def folds_of(data: Sample, kept: Sequence[bool] | npt.NDArray[np.bool_]) -> tuple[str, ...]:
-    """The folds that some rows are of, in order."""
-    return tuple(sorted({row.fold for row, keep in zip(data.rows, kept, strict=True) if keep}))
 
 
 def _beyond(data: Sample) -> npt.NDArray[np.bool_]:

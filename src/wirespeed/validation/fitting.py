@@ -136,7 +136,8 @@ def _rows_of(record: Record, workshop: Workshop, kinds: dict[CostClass, int]) ->
     options = options_of(setup.collective, cluster, group)
     setting = str(setting_of(record.inputs))
     found = []
-    for row in (*record.rows, *record.rows_inplace):
+    both = [(row, False) for row in record.rows] + [(row, True) for row in record.rows_inplace]
+    for row, second in both:
         size = forecast_size(row, operation)
         time = row.time_us * 1e-6 if row.time_us and row.size else None
         if time is None and row.busbw and row.size != 0:
@@ -156,7 +157,7 @@ def _rows_of(record: Record, workshop: Workshop, kinds: dict[CostClass, int]) ->
                 size_class=size_class(size).value,
                 source=record.source,
                 fold=record.fold or record.source,
-                group=(setting, f"{size}"),
+                group=(setting, f"{size} {second}"),
                 operation=operation.value,
                 generation=generation_name(cluster.machine.gpu),
             )

@@ -8,7 +8,8 @@ from wirespeed.collectives.result import CollectiveForecast, ForecastRow, Option
 from wirespeed.units import format_size
 from wirespeed.views.document import Block, Column, Document, Facts, Heading, Items, Sentence, Table
 from wirespeed.views.drop import drop
-from wirespeed.views.reason import Pace, reason
+from wirespeed.views.loads import loads
+from wirespeed.views.reason import Pace, limit_named, reason
 from wirespeed.views.words import counted, number, percent
 
 _MOST_ROWS = 16
@@ -31,6 +32,12 @@ def _blocks(forecast: CollectiveForecast) -> Iterator[Block]:
         pace = Pace(rows)
         yield _table(rows if len(tables) == 1 else _thinned(rows), pace)
         yield Sentence(reason(rows, pace, forecast.bottlenecks))
+        cuts = next((c for c in forecast.clusters if c.nodes == first.nodes), None)
+        if cuts is not None and (limit := limit_named(rows[-1], cuts)):
+            yield Sentence(limit)
+        for report in forecast.loads:
+            if report.nodes == first.nodes:
+                yield from loads(report)
         if options := [o for o in forecast.options if o.nodes == first.nodes]:
             yield from _explained(options)
     if len(tables) > 1:

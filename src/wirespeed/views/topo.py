@@ -93,7 +93,8 @@ def _node_facts(report: TopoReport) -> Iterator[tuple[str, str]]:
     yield "GPUs", tally(gpu.model for gpu in report.gpus)
     yield from _gpu_links(report)
     if report.nvlink_domain > 1:
-        yield "NVLink domain", f"{report.nvlink_domain} GPUs"
+        kind = "xgmi" if any(row.kind == "xgmi" for row in report.links) else "nvlink"
+        yield f"{LINKS[kind]} domain", f"{report.nvlink_domain} GPUs"
     if report.cpus:
         yield "CPUs", _cpus(report)
     if pcie := _pcie(report):
@@ -178,7 +179,7 @@ def _summary(between: list[PairRow], amd: bool) -> Table:
         classes[key] = classes.get(key, 0) + 1
     ordered = sorted(classes.items(), key=lambda item: (-float(item[0][2]), item[0]))
     rows = tuple(
-        (str(count // 2), word, nccl, speed, _way(word, nccl))
+        (str(count // 2), word, nccl, speed, _way(word, nccl, amd))
         for (word, nccl, speed), count in ordered
     )
     columns = (
@@ -191,9 +192,9 @@ def _summary(between: list[PairRow], amd: bool) -> Table:
     return Table(columns, rows)
 
 
-def _way(word: str, nccl: str) -> str:
+def _way(word: str, nccl: str, amd: bool) -> str:
     if nccl == "NVB":
-        return WAYS["NVB"]
+        return WAYS["XGMI over a GPU" if amd else "NVB"]
     return WAYS["NV"] if word.startswith("NV") else WAYS.get(word, "")
 
 

@@ -29,6 +29,7 @@ WAYS = {
     "NV": "bonded NVLinks",
     "NVB": "NVLinks of a GPU in between",
     "XGMI": "xGMI links",
+    "XGMI over a GPU": "xGMI links of a GPU in between",
     "PIX": "one PCIe switch",
     "PXB": "several PCIe switches",
     "PHB": "a host bridge (CPU)",

@@ -42,7 +42,7 @@ def parents(domains: int, tree: int) -> Ids:
     Tree 0 is the in-order binary tree: odd numbers are leaves. Tree 1 is its mirror image (an even
     count) or the same turned by one (an odd one), so that its leaves are the others.
     """
-    up = np.array([_inorder_parent(d, domains) for d in range(domains)], np.int64)
+    up = _inorder_parents(domains)
     if tree == 0:
         return up
     number = np.arange(domains)
@@ -68,27 +68,30 @@ def concatenate(parts: list[Transfers]) -> Transfers:
     )
 
 
-def _inorder_parent(domain: int, domains: int) -> int:
-    if domain == 0:
-        return -1
+def _inorder_parents(domains: int) -> Ids:
+    domain = np.arange(domains)
     bit = domain & -domain
     up = (domain ^ bit) | (bit << 1)
     # Beyond the last one the way up is straight to the left.
-    return domain ^ bit if up >= domains else up
+    parent = np.where(up >= domains, domain ^ bit, up)
+    parent[0] = -1
+    return parent
 
 
 def _chains(layout: Layout, channel: int, channels: int) -> Transfers:
     """Up and down the chain of each domain, from the rank at the door."""
-    below, above = [], []
-    for d, ranks in enumerate(layout.ranks):
-        shape = layout.shape_of(d)
+    flat, sizes = np.concatenate(layout.ranks), layout.sizes
+    first = np.cumsum(sizes) - sizes
+    walk = np.empty_like(flat)
+    for kind, shape in enumerate(layout.shapes):
         chain = shape.orders[channel % len(shape.orders)][0]
         if shape.doors:
             chain = np.roll(chain, -int(np.flatnonzero(chain == shape.doors[channel][0])[0]))
-        walk = ranks[chain]
-        below.append(walk[1:])
-        above.append(walk[:-1])
-    down, up = np.concatenate(below), np.concatenate(above)
+        begin = first[layout.shape == kind, None]
+        walk[begin + np.arange(len(chain))] = flat[begin + chain]
+    begins = np.zeros(len(flat), bool)
+    begins[first] = True
+    down, up = walk[~begins], walk[~np.roll(begins, -1)]
     return transfers(np.append(down, up), np.append(up, down), 1 / channels)
 
 
@@ -108,10 +111,8 @@ def between_domains(layout: Layout, channel: int, channels: int) -> Transfers:
 
 def door_of_each(layout: Layout, channel: int) -> tuple[Ids, Ids]:
     """[domains] the rank and the NIC by which a channel leaves each domain (-1: no NIC)."""
-    heads, nics = [], []
-    for d, ranks in enumerate(layout.ranks):
-        doors = layout.shape_of(d).doors
-        position, nic = doors[channel] if doors else (0, -1)
-        heads.append(int(ranks[position]))
-        nics.append(int(layout.begin[d]) + nic if nic >= 0 else -1)
-    return np.array(heads), np.array(nics)
+    doors = [shape.doors[channel] if shape.doors else (0, -1) for shape in layout.shapes]
+    position, nic = np.array(doors, np.int64)[layout.shape].T
+    first = np.cumsum(layout.sizes) - layout.sizes
+    heads = np.concatenate(layout.ranks)[first + position]
+    return heads, np.where(nic >= 0, layout.begin + nic, -1)

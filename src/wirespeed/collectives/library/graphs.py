@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wirespeed.catalog import gpu
+from wirespeed.collectives.domains import domains_of
 from wirespeed.collectives.library.constants import Constants, generation, planning
 from wirespeed.collectives.library.environment import LibrarySettings
 from wirespeed.collectives.library.graph_summary import Graphs, GraphSummary, Team
@@ -71,19 +72,8 @@ def find_graphs(
 
 def _different_hosts(cluster: Cluster, group: Group) -> list[Ids]:
     """The GPUs of one host of every kind that takes part: same shape, same places."""
-    topology = cluster.topology
-    domain = domain_of(cluster, group.gpus)
-    units = topology.unit_of(group.gpus)
-    found: dict[tuple[object, ...], Ids] = {}
-    order = np.argsort(domain, kind="stable")
-    ends = np.flatnonzero(np.diff(domain[order])) + 1
-    for members in np.split(order, ends):
-        gpus = group.gpus[members]
-        unit = int(units[members[0]])
-        altered = unit if unit in topology.altered else -1
-        places = tuple((gpus - topology.first_component[unit]).tolist())
-        found.setdefault((int(topology.unit_class[unit]), altered, places), gpus)
-    return list(found.values())
+    domains = domains_of(cluster, group)
+    return [group.gpus[domains.ranks[d]] for d in domains.example]
 
 
 def _weakest(graphs: Iterable[GraphSummary]) -> GraphSummary:

@@ -155,10 +155,11 @@ class ClosDesign:
     def _too_small(self, count: Census) -> Infeasible:
         largest = self.largest(count)
         nodes = f"{count.nodes:,} node{'s' if count.nodes > 1 else ''}"
+        nics = f"{count.nics} NIC{'s' if count.nics > 1 else ''}"
         if largest < 1:
             why = f"a node has {count.nics} NICs and a leaf {self.leaf.radix} ports"
         else:
-            why = f"the largest that it can hold is {largest:,} nodes of {count.nics} NICs"
+            why = f"the largest that it can hold is {largest:,} nodes of {nics}"
         return Infeasible(
             f"fabric {self.name} cannot hold {nodes}",
             why=why,

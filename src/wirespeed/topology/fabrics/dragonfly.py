@@ -115,8 +115,9 @@ class DragonflyDesign:
             middle = (low + high + 1) // 2
             fits = self._fits(replace(count, nodes=middle))
             low, high = (middle, high) if fits else (low, middle - 1)
+        nics = f"{count.nics} NIC{'s' if count.nics > 1 else ''}"
         return Infeasible(
             f"fabric {self.name} cannot hold {count.nodes:,} nodes",
-            why=f"the largest that it can hold is {low:,} nodes of {count.nics} NICs",
+            why=f"the largest that it can hold is {low:,} nodes of {nics}",
             remedy="take fewer nodes, more groups, or another fabric",
         )
