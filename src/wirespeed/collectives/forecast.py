@@ -177,7 +177,7 @@ def _row(
         algorithm=option.algorithm,
         protocol=option.protocol,
         channels=option.channels,
-        bottleneck=resource_name(cluster.topology, worst) if worst >= 0 else "",
+        bottleneck=_bottleneck(cluster, option),
         wire_share=share,
         bound_us=bounds.with_network(size) / US,
         bound_p2p_us=bounds.between_gpus(size) / US,
@@ -193,6 +193,12 @@ def _spread(times: Floats) -> RoutingSpread | None:
         return None
     low, median, high = (float(np.quantile(times, q)) / US for q in (0, 0.5, 1))
     return RoutingSpread(seeds=len(times), low_us=low, median_us=median, high_us=high)
+
+
+def _bottleneck(cluster: Cluster, option: Candidate) -> str:
+    if option.bottleneck >= 0:
+        return resource_name(cluster.topology, option.bottleneck)
+    return "channels" if option.per_byte > 0 else ""
 
 
 def _check(operation: Operation, cluster: Cluster, group: Group) -> None:
