@@ -20,7 +20,7 @@ from wirespeed.topology.ways import Way, find_route, memory_of
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_SMALL = 2**16
+_SMALL, _CHUNK = 2**16, 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +81,10 @@ class Router:
             capacity = np.concatenate(
                 [topology.capacity[links], topology.capacity[first : first + shape.components]]
             )
-            self._classes[key] = UnitRoutes(shape, capacity)
+            intact = self._classes.get(int(topology.unit_class[unit]))
+            self._classes[key] = (
+                intact.at_rates(capacity) if intact else UnitRoutes(shape, capacity)
+            )
         return self._classes[key]
 
     def inside(self, source: npt.ArrayLike, target: npt.ArrayLike, way: Way) -> Paths:
@@ -353,11 +356,12 @@ def _spread(counted: Floats, table: Paths, mine: npt.NDArray[np.bool_]) -> tuple
     """
     owner, share = table.owner()[mine], table.share[mine]
     columns, column = np.unique(table.resource[mine], return_inverse=True)
-    column = column.reshape(-1)
-    if len(counted) > len(owner) // 8 and len(table) * len(columns) < _SMALL * 64:
-        shares = np.bincount(
-            owner * len(columns) + column, share, minlength=len(table) * len(columns)
-        )
-        return columns, counted @ shares.reshape(len(table), len(columns))
-    laid = [np.bincount(column, share * row[owner], minlength=len(columns)) for row in counted]
-    return columns, np.array(laid)
+    order = np.argsort(column.reshape(-1), kind="stable")
+    first = np.searchsorted(column.reshape(-1)[order], np.arange(len(columns)))
+    owner, share = owner[order], share[order]
+    local = np.empty((len(counted), len(columns)))
+    # The shares are sparse: sums over uses beat a product of matrices, and keep to one thread.
+    step = max(1, _CHUNK // len(owner))
+    for k in range(0, len(counted), step):
+        local[k : k + step] = np.add.reduceat(counted[k : k + step, owner] * share, first, axis=1)
+    return columns, local
