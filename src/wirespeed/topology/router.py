@@ -183,7 +183,7 @@ class Router:
     def nearest_nics(self, gpu: int) -> tuple[int, ...]:
         """The compute NICs closest to a GPU, by NCCL's path type, then by rail; may be empty."""
         topology = self.topology
-        unit = int(topology.unit_of(gpu))
+        unit = topology.unit_at(gpu)
         begin = int(topology.first_component[unit])
         key = (self.class_of(unit), gpu - begin)
         if key not in self._nearest:
@@ -192,7 +192,7 @@ class Router:
 
     def memory_of(self, device: int) -> int:
         """The CPU whose memory is nearest to a device of its unit; Infeasible where none is."""
-        unit = int(self.topology.unit_of(device))
+        unit = self.topology.unit_at(device)
         begin = int(self.topology.first_component[unit])
         memory = memory_of(self.routes(unit), device - begin)
         if memory is None:
@@ -201,8 +201,8 @@ class Router:
 
     def path_type(self, source: int, target: int, *, pxn: bool = True) -> PathType:
         """NCCL's path type of two devices (component ids); NET where the fabric lies between."""
-        unit = int(self.topology.unit_of(source))
-        if unit != int(self.topology.unit_of(target)):
+        unit = self.topology.unit_at(source)
+        if unit != self.topology.unit_at(target):
             return PathType.NET if self.topology.wiring is not None else PathType.DIS
         begin = int(self.topology.first_component[unit])
         return nccl_path(self.routes(unit), source - begin, target - begin, pxn=pxn)
@@ -247,7 +247,7 @@ class Router:
         units = np.unique(topology.unit_of(topology.source[cut]))
         found = []
         for nic in nics[np.isin(topology.unit_of(nics), units)].tolist():
-            unit = int(topology.unit_of(nic))
+            unit = topology.unit_at(nic)
             begin, routes = int(topology.first_component[unit]), self.routes(unit)
             node, gpus = routes.unit.node, routes.unit.of_kind(ComponentKind.GPU)
             mine = gpus[node[gpus] == node[nic - begin]].tolist()
