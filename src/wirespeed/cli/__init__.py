@@ -42,6 +42,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    # No verb multiplies large matrices: starting threads for that is a third of NumPy's import.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from wirespeed.cli.app import VERBS, build
 
     if words and not words[0].startswith("-") and words[0] not in VERBS:

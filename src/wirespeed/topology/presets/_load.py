@@ -49,7 +49,9 @@ def merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
+@cache
 def _table(key: str) -> dict[str, Any]:
+    """What a file and those that it inherits from say; shared, never altered."""
     own = tomllib.loads((_DATA / f"{key}.toml").read_text(encoding="utf-8"))
     parent = own.pop("inherits", None)
     return own if parent is None else merged(_table(parent), own)
