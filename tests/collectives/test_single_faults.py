@@ -64,3 +64,16 @@ def test_a_node_that_loses_its_only_nic_is_named(preset: str) -> None:
         with pytest.raises(Infeasible, match=r"node1/gpu\d has no network") as caught:
             time_of(Collective(operation), after, everyone(after), SIZE)
         assert "is down" in caught.value.why
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_nic_that_is_cut_off_inside_its_node_is_as_good_as_lost(operation: Operation) -> None:
+    cluster = preset_cluster("dgx-1v", 3)
+    cut, lost = (
+        time_of(Collective(operation), after, everyone(after), SIZE)
+        for after in (
+            changed(cluster, [parse_change(text)])
+            for text in ("node0/nic0-node0/pcie0=down", "node0/nic0=down")
+        )
+    )
+    assert cut == pytest.approx(lost)

@@ -226,7 +226,10 @@ class Router:
         return tuple(nic for kind, _, nic in ranked if kind == ranked[0][0])
 
     def usable_nics(self) -> npt.NDArray[np.bool_]:
-        """[components] which are NICs that are up, on a cable that is, where there is a fabric."""
+        """[components] which are NICs that are up, on a cable that is, where there is a fabric.
+
+        A NIC that is cut off from all GPUs of its node serves nobody.
+        """
         if self._usable is None:
             topology = self.topology
             usable = topology.kind == ComponentKind.NIC
@@ -237,8 +240,25 @@ class Router:
                 cabled = np.zeros(topology.components, bool)
                 cabled[topology.source[first : topology.links : 2][up]] = True
                 usable &= cabled
+            usable[self._cut_off(np.flatnonzero(usable))] = False
             self._usable = usable
         return self._usable
+
+    def _cut_off(self, nics: Ids) -> list[int]:
+        """Those NICs of units with links that are down that no GPU of their node reaches."""
+        topology = self.topology
+        inside = slice(0, int(topology.first_link[-1]))
+        cut = np.flatnonzero(topology.capacity[inside] == 0)
+        units = np.unique(topology.unit_of(topology.source[cut]))
+        found = []
+        for nic in nics[np.isin(topology.unit_of(nics), units)].tolist():
+            unit = int(topology.unit_of(nic))
+            begin, routes = int(topology.first_component[unit]), self.routes(unit)
+            node, gpus = routes.unit.node, routes.unit.of_kind(ComponentKind.GPU)
+            mine = gpus[node[gpus] == node[nic - begin]].tolist()
+            if all(routes.pcie_links(nic - begin, gpu) is None for gpu in mine):
+                found.append(nic)
+        return found
 
     def class_of(self, unit: int) -> int:
         """What tells units with different routes apart."""
