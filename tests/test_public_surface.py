@@ -18,7 +18,18 @@ from schema import RESULTS, file_of, generated  # noqa: E402
 
 NAMES = [
     *("WirespeedError", "__version__"),
-    *("bound", "check", "cluster", "collective", "curve", "expect", "load", "topo", "validate"),
+    *(
+        "bound",
+        "check",
+        "cluster",
+        "collective",
+        "curve",
+        "expect",
+        "faults",
+        "load",
+        "topo",
+        "validate",
+    ),
 ]
 KEYWORDS = {
     "topo": {"source"},
@@ -28,6 +39,7 @@ KEYWORDS = {
     "bound": {"op", "on", "size"},
     "check": {"file", "on"},
     "expect": {"on"},
+    "faults": {"op", "on", "size"},
     "validate": {"records"},
     "load": {"path"},
 }

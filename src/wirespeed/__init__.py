@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from wirespeed._api.clusters import cluster
     from wirespeed._api.collective import bound, collective, curve
     from wirespeed._api.expect import expect
+    from wirespeed._api.faults import faults
     from wirespeed._api.load import load
     from wirespeed._api.topo import topo
     from wirespeed._api.validate import validate
@@ -33,6 +34,7 @@ __all__ = [
     "collective",
     "curve",
     "expect",
+    "faults",
     "load",
     "topo",
     "validate",
@@ -46,6 +48,7 @@ _HOMES = {
     "collective": "wirespeed._api.collective",
     "curve": "wirespeed._api.collective",
     "expect": "wirespeed._api.expect",
+    "faults": "wirespeed._api.faults",
     "load": "wirespeed._api.load",
     "topo": "wirespeed._api.topo",
     "validate": "wirespeed._api.validate",

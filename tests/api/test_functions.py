@@ -24,6 +24,10 @@ from wirespeed.topology.result import to_json
             lambda: ws.collective("all_reduce", "dgx-a100", sizes="1M,1G", explain=True),
             id="collective",
         ),
+        pytest.param(
+            lambda: ws.collective("alltoall", "dgx-a100", sizes="1G", loads=True), id="loads"
+        ),
+        pytest.param(lambda: ws.faults("all_reduce", "dgx-a100", "64M"), id="faults"),
     ],
 )
 def test_a_result_goes_to_json_and_back_unchanged(result, tmp_path):
@@ -135,6 +139,8 @@ def test_a_bound_is_below_the_table_in_seconds():
     assert least.network * 1e6 == pytest.approx([row.bound_us])
     assert least.p2p * 1e6 == pytest.approx([row.bound_p2p_us])
     assert least.p2p[0] * 1e6 < row.time_us
+    assert least.network_cut
+    assert least.p2p_cut.startswith("gpu: ")
 
 
 def test_results_name_the_parameters_behind_them():

@@ -7,7 +7,7 @@ import pytest
 ROW = {
     *("nodes", "ranks", "operation", "size_bytes", "time_us", "algbw_GBps", "busbw_GBps"),
     *("algorithm", "protocol", "channels", "bottleneck", "wire_share", "bound_us"),
-    *("bound_p2p_us", "low_us", "high_us", "validity"),
+    *("bound_p2p_us", "low_us", "high_us", "validity", "routing_spread"),
 }
 ON_H100 = ("collective", "all_reduce", "--on", "dgx-h100", "--sizes", "1M,1G")
 

@@ -46,10 +46,14 @@ def test_the_busiest_resource_is_the_bottleneck_of_the_forecast(
     loads = loads_of(collective, cluster, group, SIZE)
     assert loads.time * 1e6 == pytest.approx(row.time_us)
     worst = loads.candidate.bottleneck
-    assert loads.busy[worst] == pytest.approx(loads.busy.max())
     assert loads.busy.max() <= loads.time * (1 + 1e-9)
-    assert loads.share(cluster.topology)[worst] == pytest.approx(row.wire_share)
     assert loads.share(cluster.topology).max() <= 1 + 1e-9
+    if worst < 0:
+        # A few channels for each peer are slower than any link.
+        assert row.bottleneck == "channels"
+        return
+    assert loads.busy[worst] == pytest.approx(loads.busy.max())
+    assert loads.share(cluster.topology)[worst] == pytest.approx(row.wire_share)
 
 
 def test_in_an_alltoall_each_gpu_sends_all_but_its_own_part() -> None:

@@ -61,7 +61,8 @@ def times(found: tuple[Candidate, ...]) -> dict[tuple[str, str], list[float]]:
 def check_halved(what: Machine, on: Cluster, units: int, chosen: Group) -> None:
     """Half the named bottleneck takes twice as long for each byte; the latency stays."""
     before = by_name(options("all_reduce", on, chosen))
-    for resource in sorted({c.bottleneck for c in before.values() if c.protocol == "Simple"}):
+    limits = {c.bottleneck for c in before.values() if c.protocol == "Simple" and c.bottleneck >= 0}
+    for resource in sorted(limits):
         change = f"{resource_name(on.topology, resource)}=0.5"
         after = by_name(options("all_reduce", build(what, units, change), chosen))
         for key in before.keys() & after.keys():

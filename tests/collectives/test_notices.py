@@ -10,8 +10,6 @@ from wirespeed.topology.cluster import build_cluster
 from wirespeed.topology.machines import preset_machine
 from wirespeed.topology.software import Software
 
-pytestmark = pytest.mark.fast
-
 GIB = 2**30
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,27 @@ def test_a_name_that_is_nothing_offers_near_presets():
 def test_what_is_no_path_is_refused_in_words(name):
     with pytest.raises((InputError, UnknownName)):
         resolve(name)
+
+
+def test_a_named_pipe_is_read_like_a_file(tmp_path):
+    pipe = tmp_path / "matrix"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=(H100,))
+    writer.start()
+    assert resolve(str(pipe)).machine.platform == "dgx-h100"
+    writer.join()
+
+
+def test_a_device_is_no_file():
+    with pytest.raises(InputError, match="neither a file nor a directory"):
+        resolve("/dev/null")
+
+
+def test_a_huge_file_is_refused_unread(tmp_path):
+    with (tmp_path / "core.txt").open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(InputError, match="too much to read"):
+        resolve(str(tmp_path / "core.txt"))
 
 
 def test_a_binary_file_is_refused(tmp_path):

@@ -28,8 +28,8 @@ from wirespeed.topology.fabrics.wiring import Routing
 from wirespeed.topology.kinds import ComponentKind, LinkKind
 from wirespeed.topology.machine import Machine
 from wirespeed.topology.machines import preset_machine
-from wirespeed.topology.router import Way
 from wirespeed.topology.unit import Unit
+from wirespeed.topology.ways import Way
 
 RESOURCE, MACHINE = ChangeKind.RESOURCE, ChangeKind.MACHINE
 
@@ -331,7 +331,7 @@ def test_twice_the_memory_is_twice_what_cpus_move():
 
 
 @pytest.mark.parametrize("change", ["hbm=2x", "gemm=1.2x", "nvlink-domain=16"])
-def test_what_only_training_reads_is_said_not_to_act_here(change):
+def test_what_a_collective_does_not_take_into_account_is_refused(change):
     with pytest.raises(UsageError, match="cannot be changed here"):
         build("dgx-h100", change)
 
@@ -340,3 +340,8 @@ def test_the_number_of_nodes_is_a_change_too():
     changed = build("dgx-h100", "nodes=4", fabric="fat-tree")
     assert changed.nodes == 4
     assert len(everyone(changed)) == 32
+
+
+def test_a_cluster_shows_in_one_line_what_it_is():
+    shown = repr(build("dgx-h100", "node3/nic0=down", nodes=16, fabric="fat-tree"))
+    assert shown == "Cluster(16 x dgx-h100, fat-tree, nccl@2.27, node3/nic0=down)"

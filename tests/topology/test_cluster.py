@@ -99,3 +99,17 @@ def test_nodes_that_speak_tcp_join_a_fabric_all_the_same(name):
     on = build_cluster(machine, nodes=2, fabric=fabric)
     assert forecast(Collective(Operation.ALL_REDUCE), on, [2**30]).rows[0].busbw_GBps > 0
     assert on.abilities.socket == (machine.network != "tcpx")
+
+
+def test_rail_only_is_a_fabric_whose_rails_do_not_meet():
+    machine = preset_machine("dgx-h100")
+    fabric = "leaf-spine", fabric_named("leaf-spine")
+    apart = build_cluster(
+        machine, nodes=4, fabric=fabric, changes=[parse_change("routing=rail-only")]
+    )
+    nics = apart.topology.of_kind(ComponentKind.NIC)
+    nics = nics[apart.topology.rail[nics] >= 0]
+    wiring = apart.topology.wiring
+    assert apart.fabric == "rail-only"
+    assert wiring.reachable(nics[:1], nics[8:9]).all()
+    assert not wiring.reachable(nics[:1], nics[9:10]).any()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from topology.router_cases import GPU, NIC, cluster
 from wirespeed.errors import Infeasible
 from wirespeed.topology.kinds import ComponentKind, PathType
-from wirespeed.topology.router import Way
+from wirespeed.topology.ways import Way
 
 CASES = [
     ("dgx-1v", 2, ()),

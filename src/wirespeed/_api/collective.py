@@ -2,46 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed._api.clusters import cluster
+from wirespeed._api.asked import (
+    On,
+    Ranks,
+    Siblings,
+    Sizes,
+    asked_for,
+    forced,
+    group_of,
+    on_cluster,
+    siblings_of,
+    sizes_of,
+)
 from wirespeed._api.inputs import inputs_of, with_inputs
-from wirespeed._api.sources import Source
 from wirespeed.collectives.bounds import bounds_of
 from wirespeed.collectives.forecast import Curve, forecast
 from wirespeed.collectives.forecast import curve as curve_of
-from wirespeed.collectives.library.environment import parse_settings
-from wirespeed.collectives.library.names import Algorithm
-from wirespeed.collectives.operation import Collective, parse_operation
-from wirespeed.collectives.protocol import Protocol
+from wirespeed.collectives.loads import load_report
+from wirespeed.collectives.operation import parse_operation
 from wirespeed.collectives.result import CollectiveForecast
-from wirespeed.collectives.siblings import groups_alike
 from wirespeed.comparison.bands import bands_for, with_bands
-from wirespeed.errors import UsageError
-from wirespeed.topology.cluster import Cluster, Group, everyone
-from wirespeed.topology.ranks import parse_ranks
-from wirespeed.topology.software import Software
-from wirespeed.units import parse_size, parse_sizes
-
-On = Source | Cluster
-Sizes = str | int | Sequence[int]
-Ranks = str | Sequence[int] | Group | None
-Siblings = bool | Sequence[Ranks]
+from wirespeed.topology.cluster import everyone
 
 DEFAULT_SIZES = "8:16G"
-LAUNCHES = ("process", "thread", "graph")
 
 
 class LeastTime(NamedTuple):
-    """Least seconds: where switches reduce and multicast, and with messages between GPUs alone."""
+    """Least seconds: where switches reduce and multicast, and with messages between GPUs alone.
+
+    `network_cut` and `p2p_cut` name what limits each: who stands against whom. Empty for nothing.
+    """
 
     network: npt.NDArray[np.float64]
     p2p: npt.NDArray[np.float64]
+    network_cut: str
+    p2p_cut: str
 
 
 def collective(
@@ -56,6 +57,7 @@ def collective(
     launch: str = "process",
     siblings: Siblings = False,
     explain: bool = False,
+    loads: bool = False,
 ) -> CollectiveForecast:
     """The forecast of an operation, one row a message size.
 
@@ -71,17 +73,22 @@ def collective(
         siblings: groups that do the same at the same time: True for the other GPUs grouped alike,
             or a list, each written as `ranks` is.
         explain: also list what the library chose from.
+        loads: also list what the largest size puts on every resource, siblings included.
 
     Raises WirespeedError with what to do about it.
     """
-    target = _forced(_cluster(on), algo, proto)
-    asked = _collective(op, dtype, launch)
-    bytes_ = _sizes(sizes)
-    group = _group(ranks, target)
-    beside = _siblings(siblings, group, target)
+    target = forced(on_cluster(on), algo, proto)
+    asked = asked_for(op, dtype, launch)
+    bytes_ = sizes_of(sizes)
+    group = group_of(ranks, target)
+    beside = siblings_of(siblings, group, target)
     result = forecast(asked, target, bytes_, group, siblings=beside, explain=explain)
     if target.parameters.digest == bands_for():
         result = with_bands(result, target, group or everyone(target))
+    if loads:
+        members = group or everyone(target)
+        report = load_report(asked, target, members, max(bytes_), siblings=beside)
+        result = msgspec.structs.replace(result, loads=(report,))
     inputs = inputs_of(
         op=asked.operation.value,
         on=on,
@@ -113,62 +120,15 @@ def curve(
 
     `siblings` are groups that do the same at the same time, as `collective` takes them.
     """
-    target = _cluster(on)
-    group = _group(ranks, target) or everyone(target)
-    asked = _collective(op, "float", "process")
-    return curve_of(asked, target, group, _sizes(sizes), _siblings(siblings, group, target))
+    target = on_cluster(on)
+    group = group_of(ranks, target) or everyone(target)
+    asked = asked_for(op, "float", "process")
+    return curve_of(asked, target, group, sizes_of(sizes), siblings_of(siblings, group, target))
 
 
 def bound(op: str, on: On, size: Sizes, *, ranks: Ranks = None) -> LeastTime:
-    """The least time [s] that any schedule could take, for each size."""
-    target = _cluster(on)
-    least = bounds_of(parse_operation(op), target, _group(ranks, target) or everyone(target))
-    bytes_ = np.asarray(_sizes(size), np.float64)
-    return LeastTime(least.network * bytes_, least.p2p * bytes_)
-
-
-def _cluster(on: On) -> Cluster:
-    return on if isinstance(on, Cluster) else cluster(on)
-
-
-def _collective(op: str, dtype: str, launch: str) -> Collective:
-    if launch not in LAUNCHES:
-        raise UsageError(
-            f"{launch!r} is no way to launch", where="launch", why=f"known: {', '.join(LAUNCHES)}"
-        )
-    return Collective(parse_operation(op), dtype=dtype, launch=launch)
-
-
-def _forced(target: Cluster, algo: str | None, proto: str | None) -> Cluster:
-    forced = {key: value for key, value in (("algo", algo), ("proto", proto)) if value}
-    settings = {**target.software.settings, **forced}
-    for name, value in settings.items():
-        _, misread = parse_settings(Software(settings={name: value}))
-        if misread:
-            raise UsageError(
-                f"the library has no {value!r}",
-                where=f"--{name}",
-                why=f"algorithms: {', '.join(Algorithm)}; protocols: {', '.join(Protocol)}",
-                remedy="name one of them, or leave the choice to the library",
-            )
-    return replace(target, software=replace(target.software, settings=settings))
-
-
-def _siblings(siblings: Siblings, group: Group | None, target: Cluster) -> tuple[Group, ...]:
-    members = group or everyone(target)
-    if isinstance(siblings, bool):
-        return groups_alike(target, members) if siblings else ()
-    asked = (_group(one, target) or everyone(target) for one in siblings)
-    return tuple(one for one in asked if set(one.gpus) != set(members.gpus))
-
-
-def _sizes(sizes: Sizes) -> list[int]:
-    if isinstance(sizes, str):
-        return parse_sizes(sizes)
-    return [parse_size(str(size)) for size in ([sizes] if isinstance(sizes, int) else sizes)]
-
-
-def _group(ranks: Ranks, target: Cluster) -> Group | None:
-    if ranks is None or isinstance(ranks, Group):
-        return ranks
-    return parse_ranks(ranks if isinstance(ranks, str) else ",".join(map(str, ranks)), target)
+    """The least time [s] that any schedule could take, for each size, and the cut that says so."""
+    target = on_cluster(on)
+    least = bounds_of(parse_operation(op), target, group_of(ranks, target) or everyone(target))
+    bytes_ = np.asarray(sizes_of(size), np.float64)
+    return LeastTime(least.network * bytes_, least.p2p * bytes_, least.cut, least.p2p_cut)

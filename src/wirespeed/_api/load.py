@@ -16,6 +16,7 @@ RESULTS = {
     "wirespeed.check/1": ("wirespeed.comparison.check", "CheckReport"),
     "wirespeed.collective/1": ("wirespeed.collectives.result", "CollectiveForecast"),
     "wirespeed.expect/1": ("wirespeed.comparison.expect", "ExpectReport"),
+    "wirespeed.faults/1": ("wirespeed.planning.faults", "FaultReport"),
     "wirespeed.topo/1": ("wirespeed.topology.report", "TopoReport"),
     "wirespeed.validate/1": ("wirespeed.validation.report", "ValidationReport"),
 }

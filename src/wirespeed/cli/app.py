@@ -10,6 +10,7 @@ from wirespeed._version import __version__
 from wirespeed.cli.check import check
 from wirespeed.cli.collective import collective
 from wirespeed.cli.expect import expect
+from wirespeed.cli.faults import faults
 from wirespeed.cli.topo import topo
 from wirespeed.cli.validate import validate
 
@@ -17,6 +18,7 @@ VERBS: dict[str, Callable[..., int]] = {
     "check": check,
     "collective": collective,
     "expect": expect,
+    "faults": faults,
     "topo": topo,
     "validate": validate,
 }

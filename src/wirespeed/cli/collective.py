@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -28,6 +28,8 @@ def collective(
     library: LibraryOptions = USUAL_LIBRARY,
     siblings: Annotated[bool, Parameter(group=LIBRARY, negative=())] = False,
     explain: Annotated[bool, Parameter(group=OUTPUT)] = False,
+    loads: Annotated[bool, Parameter(group=OUTPUT)] = False,
+    to: Annotated[Literal["dot"] | None, Parameter(group=OUTPUT)] = None,
     json: Json = False,
 ) -> int:
     """The nccl-tests table, forecast: time, bandwidth, algorithm, bottleneck, bound.
@@ -48,14 +50,23 @@ def collective(
         The other GPUs, grouped as --ranks groups these, do the same at the same time.
     explain
         Also what the library chose from, with its own estimate and ours.
+    loads
+        Also what the largest size puts on every link and part: bytes, share of the wire, time.
+    to
+        dot: the first node as a Graphviz graph, coloured by how full the largest size keeps it.
     json
         JSON in place of tables.
     """
     from wirespeed._api.collective import collective as forecast
+    from wirespeed.cli.loads import loads_as_dot
     from wirespeed.cli.options import clusters
     from wirespeed.cli.output import show
     from wirespeed.collectives.result import joined
 
+    found_on = clusters(on, machine, library)
+    if to is not None:
+        print(loads_as_dot(op, found_on, sizes, library, siblings=siblings).rstrip("\n"))
+        return 0
     found = [
         forecast(
             op,
@@ -66,8 +77,9 @@ def collective(
             proto=library.proto,
             siblings=siblings,
             explain=explain,
+            loads=loads,
         )
-        for cluster in clusters(on, machine, library)
+        for cluster in found_on
     ]
     show(joined(found), json=json)
     return 0

@@ -141,7 +141,7 @@ def _through(on: Carrier, ends: tuple[_Ends, _Ends], routed: Routed, far: Ids) -
             return loads
     for a, b in pairs_of(source, target):
         nics = source.nic[a].astype(np.int32), target.nic[b].astype(np.int32)
-        paths = wiring.paths(*nics, routing=routing, capacity=capacity)
+        paths = wiring.paths(*nics, routing=routing, seed=on.cluster.seed, capacity=capacity)
         amount = (source.weight[a] * target.weight[b])[paths.owner()] * paths.share
         loads += np.bincount(paths.resource, amount, minlength=len(loads))
     return loads
@@ -171,7 +171,10 @@ def _slowest(on: Carrier, source: _Ends, target: _Ends) -> Floats:
     topology, wiring = on.cluster.topology, on.cluster.topology.wiring
     assert wiring is not None
     nics = one.nic[a].astype(np.int32), other.nic[b].astype(np.int32)
-    paths = wiring.paths(*nics, routing=on.cluster.routing, capacity=topology.capacity)
+    cluster = on.cluster
+    paths = wiring.paths(
+        *nics, routing=cluster.routing, seed=cluster.seed, capacity=topology.capacity
+    )
     wires = paths.share * topology.latency[paths.resource]
     through = np.bincount(paths.owner(), wires, minlength=len(a))
     latency: Floats = source.latency[a] + through + target.latency[b]

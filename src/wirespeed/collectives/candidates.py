@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,6 +24,7 @@ from wirespeed.collectives.laid import Laid, lay, price
 from wirespeed.collectives.layout import Layout, layout_of
 from wirespeed.collectives.library.environment import parse_settings
 from wirespeed.collectives.library.names import CHOSEN, Algorithm
+from wirespeed.collectives.library.p2p_channels import P2pChannels, p2p_channels
 from wirespeed.collectives.library.plan import Plan, make_plan
 from wirespeed.collectives.operation import COPIES, Collective, Operation
 from wirespeed.collectives.protocol import Protocol
@@ -93,13 +94,14 @@ def options_of(
     alike = by_place(cluster, siblings)
     if operation not in CHOSEN:
         beside = sibling_loads(cluster, alike, lambda g: _direct(operation, len(g)))
-        direct = lay(_direct(operation, len(group)), on, beside)
+        channels = p2p_channels(cluster, group)
+        direct = lay(_direct(operation, len(group)), on, beside, channels)
         ways = tuple(price(direct, costs, protocol) for protocol in _DIRECT)
         share = 1 / len(group) if operation is Operation.ALLTOALL else 1.0
         _, notices = parse_settings(cluster.software)
         return Options(ways, (direct,) * len(ways), message=share, notices=notices)
     plan = make_plan(collective, cluster, group)
-    laid = laid_schedules(collective, on, {option.algorithm for option in plan.options}, alike)
+    laid = laid_schedules(collective, on, plan.channels_of(), alike)
     found, bases, planned = [], [], []
     for k, option in enumerate(plan.options):
         if option.algorithm in laid:
@@ -116,7 +118,8 @@ def taken(collective: Collective, cluster: Cluster, group: Group, size: float) -
     if collective.operation in CHOSEN:
         plan = make_plan(collective, cluster, group)
         option = plan.options[int(plan.choice(sizes)[0])]
-        laid = laid_schedules(collective, Carrier(cluster, group), {option.algorithm})
+        channels = {option.algorithm: option.channels}
+        laid = laid_schedules(collective, Carrier(cluster, group), channels)
         if laid:
             costs = costs_of(cost_class(cluster, collective.launch), cluster.parameters)
             candidate = price(laid[option.algorithm], costs, option.protocol)
@@ -145,24 +148,26 @@ def schedule_named(
 def laid_schedules(
     collective: Collective,
     on: Carrier,
-    algorithms: set[Algorithm],
+    algorithms: Mapping[Algorithm, int],
     alike: Sequence[Sequence[Group]] = (),
 ) -> dict[Algorithm, Laid]:
     """Those of the algorithms that are modelled, on the resources of a cluster and group.
 
-    `alike` are the groups beside it, those of one layout together.
+    `algorithms` says how many channels each has. `alike` are the groups beside it, those of one
+    layout together.
     """
     layout = layout_of(on.cluster, on.group)
     beside = {id(groups[0]): layout_of(on.cluster, groups[0]) for groups in alike}
     laid = {}
-    for algorithm in sorted(algorithms):
+    for algorithm, channels in sorted(algorithms.items()):
 
         def schedule_of(group: Group, algorithm: Algorithm = algorithm) -> Schedule | None:
             return _schedule(algorithm, collective, beside[id(group)])
 
         schedule = _schedule(algorithm, collective, layout)
         if schedule is not None:
-            laid[algorithm] = lay(schedule, on, sibling_loads(on.cluster, alike, schedule_of))
+            loads = sibling_loads(on.cluster, alike, schedule_of)
+            laid[algorithm] = lay(schedule, on, loads, P2pChannels(channels, channels))
     return laid
 
 

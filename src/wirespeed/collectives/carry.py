@@ -14,18 +14,25 @@ from wirespeed.collectives.schedule import Spokes, Transfers
 from wirespeed.collectives.spokes import spoke_loads
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import ComponentKind, LinkKind
-from wirespeed.topology.router import Way
+from wirespeed.topology.ways import Way
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
-_WAY = {Leg.NVLINK: Way.DIRECT, Leg.PCIE: Way.PCIE, Leg.PCIE_FAR: Way.PCIE, Leg.HOST: Way.HOST}
+_WAY = {
+    Leg.NVLINK: Way.DIRECT,
+    Leg.PCIE: Way.PCIE,
+    Leg.PCIE_FAR: Way.PCIE,
+    Leg.HOST: Way.HOST,
+    Leg.ROOT: Way.ROOT,
+}
 _TERM = {
     Leg.NVLINK: Term.NVLINK,
     Leg.PCIE: Term.PCIE,
     Leg.PCIE_FAR: Term.PCIE_FAR,
     Leg.HOST: Term.HOST,
+    Leg.ROOT: Term.PCIE,
 }
 _MEDIUM = {leg: Medium.NVLINK if leg is Leg.NVLINK else Medium.PCIE for leg in Leg}
 
@@ -122,6 +129,7 @@ class Carrier:
             routed.nic_out.astype(np.int32),
             routed.nic_in.astype(np.int32),
             routing=cluster.routing,
+            seed=cluster.seed,
             capacity=cluster.topology.capacity,
         )
         owner = paths.owner()
@@ -145,7 +153,8 @@ class Carrier:
         pairs = self.cluster.router.pairs(source, target)
         legs = np.array([self._nic_leg(int(source[t]), int(target[t])) for t in pairs.example])
         latency = np.zeros(len(source))
-        for leg, term in ((Leg.PCIE, Term.NIC), (Leg.HOST, Term.HOST)):
+        for leg in Leg:
+            term = Term.HOST if leg is Leg.HOST else Term.NIC
             rows = np.flatnonzero(legs[pairs.row] == leg)
             if len(rows):
                 ends = source[rows], target[rows]

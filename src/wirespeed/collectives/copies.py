@@ -12,7 +12,7 @@ from wirespeed.collectives.peers import Leg, copy_leg
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import LinkKind
 from wirespeed.topology.paths import Paths
-from wirespeed.topology.router import Way
+from wirespeed.topology.ways import Way
 from wirespeed.units import GB, US
 
 

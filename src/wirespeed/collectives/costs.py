@@ -32,6 +32,10 @@ class Term(IntEnum):
     NETWORK = 6
     OTHER = 7
     """Inside chips, between sockets, memory: taken at face value."""
+    CHANNEL = 8
+    """Through one channel of a rank, which is one block of threads."""
+    NET_CHANNEL = 9
+    """A message straight to a peer across the network, through one channel."""
 
 
 class Medium(IntEnum):
@@ -47,7 +51,8 @@ class Costs:
     """Overheads and latencies of one cluster.
 
     Attributes:
-        factor: by protocol, [terms] wire bytes for each byte of payload.
+        factor: by protocol, [terms] wire bytes for each byte of payload; on channels, which have
+            no capacity of their own, seconds.
         step: by protocol, [media] s that a step waits besides bytes and links.
         call: by protocol, s that a call costs besides its steps.
         message: [media] s for each message beside the steps that data waits for.
@@ -130,10 +135,15 @@ def costs_of(kind: CostClass, parameters: Parameters) -> Costs:
         # Between GPUs LL128 and Simple wait alike: both hand over whole lines, not words.
         inner = own("step_ll" if protocol is Protocol.LL else "step_simple")
         step[protocol] = np.array([inner, pcie(f"step_{word}"), net(f"step_{word}")])
+        if protocol is Protocol.SIMPLE:
+            # LL128 spares the fence that Simple needs: a step of it never waits longer.
+            step[Protocol.LL128] = np.minimum(step[Protocol.LL128], step[protocol])
         extra[protocol] = parameters.number(f"protocol.{word}.call")
         factor[protocol] = 1 / (share * parameters.number(f"protocol.{word}.share"))
         across = share[Term.NETWORK] * parameters.number(f"protocol.{word}.network_share")
         factor[protocol][Term.NETWORK] = 1 / across
+        factor[protocol][Term.CHANNEL] /= own("channel") * GB
+        factor[protocol][Term.NET_CHANNEL] /= parameters.number("transport.channel.rate") * GB
     return Costs(
         factor=factor,
         step={protocol: us * US for protocol, us in step.items()},

@@ -134,8 +134,18 @@ def _nearest(cluster: Cluster, gpus: Ids) -> Ids:
 
 def unconnected(cluster: Cluster, gpu: int) -> Infeasible:
     """The error for a GPU that no network reaches."""
+    topology = cluster.topology
+    nics = topology.of_kind(ComponentKind.NIC)
+    mine = (topology.rail[nics] >= 0) & (topology.node[nics] == topology.node[gpu])
+    what = f"{name_of(topology, gpu)} has no network to other nodes"
+    if topology.wiring is not None and mine.any():
+        return Infeasible(
+            what,
+            why="every compute NIC of its node, or what it hangs on, is down",
+            remedy="bring one up, or leave the node out with --ranks",
+        )
     return Infeasible(
-        f"{name_of(cluster.topology, gpu)} has no network to other nodes",
+        what,
         why="its node has no compute NIC, or no fabric joins the nodes",
         remedy="name a fabric with --fabric, or describe the NICs in a cluster TOML",
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -12,18 +13,24 @@ from wirespeed.catalog import gpu
 from wirespeed.collectives.bounds import Bounds, bounds_of
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.candidates import options_of
-from wirespeed.collectives.notes import bottleneck_rows, cluster_row, option_rows
+from wirespeed.collectives.notes import bottleneck_rows, cluster_row, option_rows, slow_gpus
 from wirespeed.collectives.operation import COPIES, Collective, Operation, bus_factor
-from wirespeed.collectives.result import CollectiveForecast, ForecastRow
+from wirespeed.collectives.peers import domain_of
+from wirespeed.collectives.result import CollectiveForecast, ForecastRow, RoutingSpread
 from wirespeed.collectives.siblings import check_apart
 from wirespeed.errors import Infeasible, UsageError
 from wirespeed.topology.address import resource_name
 from wirespeed.topology.cluster import Cluster, Group, everyone
+from wirespeed.topology.fabrics.wiring import Routing
 from wirespeed.topology.result import ParameterSet
 from wirespeed.topology.software import Notice
 from wirespeed.units import GB, US
 
 Floats = npt.NDArray[np.float64]
+
+_MOST_SEEDS = 15
+_SEEDED_RANKS = 1024
+"""Ranks times seeds that are looked at: each seed lays every flow anew."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +50,10 @@ class Curve:
     planned: Floats
     siblings: int = 0
     notices: tuple[Notice, ...] = ()
+
+    def taken(self, k: int) -> Candidate:
+        """What the library takes for the k-th size."""
+        return self.options[int(self.choice[k])]
 
     @property
     def work(self) -> Floats:
@@ -78,6 +89,26 @@ def curve(
     return Curve(amounts, time, choice, options.candidates, planned, len(siblings), options.notices)
 
 
+def curves_by_seed(
+    collective: Collective,
+    cluster: Cluster,
+    group: Group,
+    sizes: Sequence[int],
+    siblings: Sequence[Group] = (),
+) -> list[Curve]:
+    """A curve for each seed where the fabric routes flows by hash, the fewer the larger; else one.
+
+    Their number is odd: the one in the middle has a bottleneck as well as a time.
+    """
+    hashed = cluster.routing is Routing.ECMP and collective.operation not in COPIES
+    across = hashed and len(np.unique(domain_of(cluster, group.gpus))) > 1
+    seeds = min(_MOST_SEEDS, _SEEDED_RANKS // len(group) | 1) if across else 1
+    return [
+        curve(collective, replace(cluster, seed=cluster.seed + k), group, sizes, siblings)
+        for k in range(seeds)
+    ]
+
+
 def forecast(
     collective: Collective,
     cluster: Cluster,
@@ -94,24 +125,34 @@ def forecast(
     """
     members = group or everyone(cluster)
     _check(collective.operation, cluster, members)
-    line = curve(collective, cluster, members, sizes, siblings)
-    if not np.isfinite(line.time).all():
+    lines = curves_by_seed(collective, cluster, members, sizes, siblings)
+    times = np.array([line.time for line in lines])
+    middle = times.argsort(axis=0, kind="stable")[len(lines) // 2]
+    if not np.isfinite(times).all():
         raise Infeasible(
             f"{collective.operation} cannot run",
             why="a link that it needs is down and nothing stands in for it",
             remedy="leave out the GPUs behind that link with --ranks",
         )
     bounds = bounds_of(collective.operation, cluster, members, collective.root)
-    rows = [_row(collective, cluster, members, line, bounds, k) for k in range(len(line.sizes))]
+    rows = [
+        msgspec.structs.replace(
+            _row(collective, cluster, members, lines[seed], bounds, k),
+            routing_spread=_spread(times[:, k]),
+        )
+        for k, seed in enumerate(middle.tolist())
+    ]
+    line = lines[middle[-1]]
+    chosen = [lines[seed].taken(k).bottleneck for k, seed in enumerate(middle.tolist())]
     return CollectiveForecast(
         parameters=ParameterSet(cluster.parameters.digest),
-        warnings=(*cluster.warnings, *line.notices),
+        warnings=(*cluster.warnings, *line.notices, *slow_gpus(cluster, members)),
         machine=cluster.machine.name,
         gpu=gpu(cluster.machine.gpu).name,
         library=str(cluster.software),
         clusters=(cluster_row(cluster, members, bounds),),
         rows=tuple(rows),
-        bottlenecks=bottleneck_rows(cluster, line.options, line.choice),
+        bottlenecks=bottleneck_rows(cluster, chosen),
         options=option_rows(rows, line.options, line.planned, line.choice) if explain else (),
     )
 
@@ -119,7 +160,7 @@ def forecast(
 def _row(
     collective: Collective, cluster: Cluster, group: Group, line: Curve, bounds: Bounds, k: int
 ) -> ForecastRow:
-    option, time, size = line.options[line.choice[k]], float(line.time[k]), float(line.sizes[k])
+    option, time, size = line.taken(k), float(line.time[k]), float(line.sizes[k])
     algbw = size / time * (2 if collective.bidirectional else 1)
     operation, worst = collective.operation, option.bottleneck
     share = 0.0
@@ -136,7 +177,7 @@ def _row(
         algorithm=option.algorithm,
         protocol=option.protocol,
         channels=option.channels,
-        bottleneck=resource_name(cluster.topology, worst) if worst >= 0 else "",
+        bottleneck=_bottleneck(cluster, option),
         wire_share=share,
         bound_us=bounds.with_network(size) / US,
         bound_p2p_us=bounds.between_gpus(size) / US,
@@ -144,6 +185,20 @@ def _row(
         high_us=None,
         validity="inside",
     )
+
+
+def _spread(times: Floats) -> RoutingSpread | None:
+    """The spread of one size's times [s] over seeds; None for one."""
+    if len(times) == 1:
+        return None
+    low, median, high = (float(np.quantile(times, q)) / US for q in (0, 0.5, 1))
+    return RoutingSpread(seeds=len(times), low_us=low, median_us=median, high_us=high)
+
+
+def _bottleneck(cluster: Cluster, option: Candidate) -> str:
+    if option.bottleneck >= 0:
+        return resource_name(cluster.topology, option.bottleneck)
+    return "channels" if option.per_byte > 0 else ""
 
 
 def _check(operation: Operation, cluster: Cluster, group: Group) -> None:

@@ -12,6 +12,9 @@ from wirespeed.collectives.blocks import carry_block
 from wirespeed.collectives.candidate import Candidate, Place
 from wirespeed.collectives.carry import Carrier, Moved
 from wirespeed.collectives.costs import Costs, Medium, Term
+from wirespeed.collectives.library.p2p_channels import P2pChannels
+from wirespeed.collectives.narrow import through_channels
+from wirespeed.collectives.peers import domain_of
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.schedule import Phase, Schedule
 from wirespeed.topology.kinds import ComponentKind, LinkKind
@@ -53,10 +56,16 @@ class Laid:
     """[media] messages beside the steps that data waits for."""
 
 
-def lay(schedule: Schedule, on: Carrier, beside: Loads | None = None) -> Laid:
+def lay(
+    schedule: Schedule,
+    on: Carrier,
+    beside: Loads | None = None,
+    channels: P2pChannels | None = None,
+) -> Laid:
     """A schedule on the resources of its cluster and group; `beside`: what runs there at once.
 
-    What runs beside counts on resources that the schedule uses itself.
+    What runs beside counts on resources that the schedule uses itself. Without `channels` it has
+    as many as it takes.
     """
     loads: Loads = {}
     links, steps, switched = 0.0, np.zeros(len(Medium)), np.zeros(2)
@@ -81,13 +90,17 @@ def lay(schedule: Schedule, on: Carrier, beside: Loads | None = None) -> Laid:
         add_loads(loads, {term: np.where(used, load, 0.0) for term, load in beside.items()}, 1)
     place = places_of(topology)
     resource, busy = _worst(loads, topology.capacity, place)
+    narrow = np.zeros((0, len(Term)))
+    if channels is not None:
+        narrow = through_channels(schedule, domain_of(on.cluster, on.group.gpus), channels)
+    none = np.full(len(narrow), -1)
     return Laid(
         algorithm=schedule.algorithm,
-        channels=schedule.channels,
-        resource=resource,
-        busy=busy,
-        place=place[resource],
-        payload=_total(loads, topology.resources)[resource],
+        channels=schedule.channels if channels is None else channels.total,
+        resource=np.append(resource, none),
+        busy=np.concatenate([busy, narrow]),
+        place=np.append(place[resource], none),
+        payload=np.append(_total(loads, topology.resources)[resource], 0.0 * none),
         links=links,
         steps=steps,
         switched=switched,

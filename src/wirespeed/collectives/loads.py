@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from wirespeed.collectives.candidate import Candidate
-from wirespeed.collectives.candidates import schedule_named, taken
+from wirespeed.collectives.candidates import options_of, schedule_named, taken
 from wirespeed.collectives.carry import Carrier
 from wirespeed.collectives.copies import copy_paths
 from wirespeed.collectives.costs import cost_class, costs_of
 from wirespeed.collectives.laid import overhead, term_loads
 from wirespeed.collectives.operation import COPIES, Collective
 from wirespeed.collectives.protocol import Protocol
+from wirespeed.collectives.result import LoadReport, LoadRow
 from wirespeed.topology.address import resource_name
 from wirespeed.topology.alike import mixed
 from wirespeed.topology.cluster import Cluster, Group
@@ -29,32 +29,6 @@ Ids = npt.NDArray[np.int64]
 
 _DIGITS = 9
 """Significant digits in which loads are alike."""
-
-
-class LoadRow(msgspec.Struct, frozen=True):
-    """Resources that are alike and loaded alike: `count` of them, of which `name` is the first."""
-
-    name: str
-    count: int
-    kind: str
-    bytes: float
-    """Payload on each."""
-    share: float
-    """Payload in the time of the call, as a share of what each could move at its wire rate."""
-    busy_us: float
-    """How long each works, overhead of transport and protocol included."""
-    bandwidth_GBps: float
-
-
-class LoadReport(msgspec.Struct, frozen=True):
-    """The loads of one call, the busiest resources first."""
-
-    operation: str
-    size_bytes: int
-    time_us: float
-    algorithm: str
-    protocol: str
-    rows: tuple[LoadRow, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,13 +61,27 @@ class Loads:
         return {resource_name(topology, r): float(share[r]) for r in np.flatnonzero(share).tolist()}
 
 
-def loads_of(collective: Collective, cluster: Cluster, group: Group, size: float) -> Loads:
+def loads_of(
+    collective: Collective,
+    cluster: Cluster,
+    group: Group,
+    size: float,
+    siblings: Sequence[Group] = (),
+) -> Loads:
     """The loads of a call of so many bytes, done as the library would do it.
 
-    Raises Infeasible where GPUs have no way to each other.
+    Those of siblings, which do the same at the same time, are among them. Raises Infeasible where
+    GPUs have no way to each other.
     """
-    candidate = taken(collective, cluster, group, size)
+    if siblings:
+        options = options_of(collective, cluster, group, siblings)
+        candidate = options.candidates[int(options.choice(np.array([size], np.float64))[0])]
+    else:
+        candidate = taken(collective, cluster, group, size)
     payload, wire = _per_byte(collective, cluster, group, candidate)
+    for sibling in siblings:
+        more, more_wire = _per_byte(collective, cluster, sibling, candidate)
+        payload, wire = payload + more, wire + more_wire
     with np.errstate(divide="ignore", invalid="ignore"):
         busy = np.where(wire > 0, wire * size / cluster.topology.capacity, 0.0)
     time = float(candidate.time(np.array([size], np.float64))[0])
@@ -101,12 +89,19 @@ def loads_of(collective: Collective, cluster: Cluster, group: Group, size: float
 
 
 def load_report(
-    collective: Collective, cluster: Cluster, group: Group, size: float, *, top: int | None = None
+    collective: Collective,
+    cluster: Cluster,
+    group: Group,
+    size: float,
+    *,
+    siblings: Sequence[Group] = (),
+    top: int | None = None,
 ) -> LoadReport:
     """The loads of a call as rows, resources that are loaded alike in one; the first `top`."""
-    loads = loads_of(collective, cluster, group, size)
+    loads = loads_of(collective, cluster, group, size, siblings)
     rows = sorted(_rows(loads, cluster.topology), key=lambda row: -row.busy_us)
     return LoadReport(
+        nodes=len(np.unique(cluster.topology.node[group.gpus])),
         operation=collective.operation.value,
         size_bytes=int(size),
         time_us=loads.time / US,

@@ -11,10 +11,14 @@ from wirespeed.collectives.bounds import Bounds
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.peers import domain_of
 from wirespeed.collectives.result import ClusterRow, ForecastRow, Option, ResourceRow
-from wirespeed.topology.address import resource_name
+from wirespeed.topology.address import name_of, resource_name
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import ComponentKind, LinkKind
+from wirespeed.topology.software import Notice
 from wirespeed.units import GB, US
+
+_NAMED = 4
+"""GPUs that a notice names."""
 
 
 def cluster_row(cluster: Cluster, group: Group, bounds: Bounds) -> ClusterRow:
@@ -31,12 +35,25 @@ def cluster_row(cluster: Cluster, group: Group, bounds: Bounds) -> ClusterRow:
     )
 
 
-def bottleneck_rows(
-    cluster: Cluster, options: Sequence[Candidate], choice: npt.NDArray[np.int64]
-) -> tuple[ResourceRow, ...]:
-    """What the bottlenecks of the chosen options are, each once."""
-    chosen = dict.fromkeys(options[k].bottleneck for k in choice.tolist())
-    return tuple(_resource(cluster, resource) for resource in chosen if resource >= 0)
+def slow_gpus(cluster: Cluster, group: Group) -> tuple[Notice, ...]:
+    """The notice that slow GPUs of a group do not slow its collectives down; none without any."""
+    slow = [gpu for gpu in group.gpus.tolist() if gpu in cluster.compute]
+    if not slow:
+        return ()
+    names = [
+        f"{name_of(cluster.topology, gpu)} at {cluster.compute[gpu]:.0%}" for gpu in slow[:_NAMED]
+    ]
+    more = f" and {len(slow) - _NAMED} more" if len(slow) > _NAMED else ""
+    text = (
+        f"compute is slower on {', '.join(names)}{more}: a collective that all ranks enter at once "
+        "takes as long as before; in training the others wait for those GPUs"
+    )
+    return (Notice("slow-gpu", text, name_of(cluster.topology, slow[0])),)
+
+
+def bottleneck_rows(cluster: Cluster, resources: Sequence[int]) -> tuple[ResourceRow, ...]:
+    """What the bottlenecks of rows are, each once; -1 stands for none."""
+    return tuple(_resource(cluster, r) for r in dict.fromkeys(resources) if r >= 0)
 
 
 def option_rows(

@@ -22,6 +22,8 @@ class Leg(IntEnum):
     """Peer to peer over PCIe and through another socket."""
     HOST = 3
     """Written to shared host memory by one side and read by the other."""
+    ROOT = 4
+    """Peer to peer by way of the root complex, where ACS or an IOMMU redirects it."""
 
 
 _LEVELS = {
@@ -94,13 +96,14 @@ def nic_leg(cluster: Cluster, gpu: int, nic: int) -> Leg:
     """The leg between a GPU and the NIC that serves it (component ids of one unit).
 
     GPUDirect where drivers allow it and the two are near: up to PXB (P2C on Grace), or
-    NCCL_NET_GDR_LEVEL; else through host memory.
+    NCCL_NET_GDR_LEVEL; else through host memory. ACS sends it by way of the root complex.
     """
     if not cluster.abilities.gdr:
         return Leg.HOST
     distance = cluster.router.path_type(gpu, nic, pxn=False)
-    near = cluster.abilities.gdr_far or distance <= gdr_level(cluster.software.env)
-    return Leg.PCIE if near else Leg.HOST
+    if not cluster.abilities.gdr_far and distance > gdr_level(cluster.software.env):
+        return Leg.HOST
+    return Leg.ROOT if cluster.abilities.acs else Leg.PCIE
 
 
 def domain_of(cluster: Cluster, gpus: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

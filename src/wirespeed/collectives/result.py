@@ -12,6 +12,16 @@ from wirespeed.topology.result import Result
 T = TypeVar("T")
 
 
+class RoutingSpread(msgspec.Struct, frozen=True):
+    """How much hangs on the hash by which a fabric spreads flows."""
+
+    seeds: int
+    low_us: float
+    median_us: float
+    """The time of the row."""
+    high_us: float
+
+
 class ForecastRow(msgspec.Struct, frozen=True):
     """One size. GB are 1e9 bytes; times in us; names as in the JSON contract."""
 
@@ -37,6 +47,8 @@ class ForecastRow(msgspec.Struct, frozen=True):
     high_us: float | None
     validity: str
     """inside, edge or outside of what was validated."""
+    routing_spread: RoutingSpread | None = None
+    """Where flows are routed by hash: the times over several seeds."""
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -77,6 +89,33 @@ class ResourceRow(msgspec.Struct, frozen=True):
     bandwidth_GBps: float
 
 
+class LoadRow(msgspec.Struct, frozen=True):
+    """Resources that are alike and loaded alike: `count` of them, of which `name` is the first."""
+
+    name: str
+    count: int
+    kind: str
+    bytes: float
+    """Payload on each."""
+    share: float
+    """Payload in the time of the call, as a share of what each could move at its wire rate."""
+    busy_us: float
+    """How long each works, overhead of transport and protocol included."""
+    bandwidth_GBps: float
+
+
+class LoadReport(msgspec.Struct, frozen=True):
+    """The loads of one call, the busiest resources first."""
+
+    nodes: int
+    operation: str
+    size_bytes: int
+    time_us: float
+    algorithm: str
+    protocol: str
+    rows: tuple[LoadRow, ...]
+
+
 class CollectiveForecast(
     Result, frozen=True, kw_only=True, tag_field="schema", tag="wirespeed.collective/1"
 ):
@@ -91,6 +130,8 @@ class CollectiveForecast(
     """The resources that the rows name."""
     options: tuple[Option, ...] = ()
     """Every way that the library has, where it was asked to explain."""
+    loads: tuple[LoadReport, ...] = ()
+    """What the largest size puts on every resource, where it was asked for."""
 
 
 def joined(forecasts: Sequence[CollectiveForecast]) -> CollectiveForecast:
@@ -105,6 +146,7 @@ def joined(forecasts: Sequence[CollectiveForecast]) -> CollectiveForecast:
         rows=tuple(row for f in forecasts for row in f.rows),
         bottlenecks=_once(f.bottlenecks for f in forecasts),
         options=tuple(option for f in forecasts for option in f.options),
+        loads=tuple(report for f in forecasts for report in f.loads),
     )
 
 

@@ -27,7 +27,7 @@ OPERATIONS = (
 )
 
 
-class ExpectRow(ForecastRow, frozen=True):
+class ExpectRow(ForecastRow, frozen=True, kw_only=True):
     """A forecast row with the range of busbw [GB/s] that counts as healthy."""
 
     low_busbw_GBps: float

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wirespeed.collectives.operation import COPIES, Operation, bus_factor
+from wirespeed.collectives.operation import COPIES, Operation
 from wirespeed.collectives.result import ForecastRow
 from wirespeed.readers.records import RecordRow
 
@@ -71,12 +71,3 @@ def compare(row: RecordRow, forecast: ForecastRow, operation: Operation) -> Comp
 def sizes_of(rows: Sequence[RecordRow], operation: Operation) -> list[int]:
     """The sizes [B] to forecast for some rows, each once, rising."""
     return sorted({forecast_size(row, operation) for row in rows})
-
-
-def ranks_from(row: RecordRow, operation: Operation, most: int = 4096) -> int | None:
-    """The number of ranks whose busbw / algbw is that of a row; None where it does not tell."""
-    if not row.algbw or not row.busbw or bus_factor(operation, 2) == bus_factor(operation, 3):
-        return None
-    ratio = row.busbw / row.algbw
-    best = min(range(2, most + 1), key=lambda n: abs(bus_factor(operation, n) - ratio))
-    return best if abs(bus_factor(operation, best) - ratio) < 0.01 else None

@@ -250,7 +250,7 @@ def _abilities(
     gdr = design.gdr if open_ else stated == "yes"
     pxn = env.get("NCCL_PXN_DISABLE", "0") in _OFF
     # Who says that it was used has seen it, whatever the distance.
-    far = stated == "yes" or design.network.kind == "slingshot"
+    far = stated == "yes" or design.gdr_far or design.network.kind == "slingshot"
     return Abilities(
         gdr=gdr and not sockets, gdr_far=far, sharp=bool(sharp), pxn=pxn, socket=sockets
     )

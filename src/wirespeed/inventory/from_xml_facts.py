@@ -77,11 +77,6 @@ class HostFacts:
         )
         return list(dict.fromkeys([*(bus for bus in buses if bus), *sorted(rest)]))
 
-    def nics_at(self, parent: str) -> list[str]:
-        """Ports of the card at a place, by number."""
-        found = [name for name, nic in self.nics.items() if nic.get("parent") == parent]
-        return sorted(found, key=lambda name: int(name[3:]))
-
     def sorted_cpus(self) -> list[tuple[str, dict[str, Value]]]:
         """CPUs by NUMA number; those that have none (-1) first."""
         named = zip(self.cpu_names, self.cpus, strict=True)

@@ -69,8 +69,16 @@ def resolve(source: str, *, gpu: str | None = None, stdin: Input | None = None) 
     try:
         if path.is_dir():
             return _of_evidence(*_read_directory(path), gpu)
-        if path.is_file():
+        if path.is_file() or path.is_fifo():
+            # A pipe is what a shell's <(nvidia-smi topo -m) hands over.
             return _of_text(_bytes_of(path), path.name, gpu, path.parent)
+        if path.exists():
+            raise InputError(
+                "this is neither a file nor a directory",
+                where=source[:80],
+                why="it is a device or a socket, which says nothing of a machine",
+                remedy="give a file, or - for what another command pipes in",
+            )
     except (OSError, ValueError) as error:
         raise InputError("this is no path", where=source[:80], why=str(error)) from None
     return _of_preset(source, gpu)
@@ -150,8 +158,12 @@ def _neither(name: str, error: UnknownName) -> WirespeedError:
 
 
 def _bytes_of(path: Path) -> bytes:
+    """What a file holds, up to one byte more than readers take: they refuse what is larger."""
+    from wirespeed.readers import SIZE_LIMIT
+
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(SIZE_LIMIT + 1)
     except OSError as error:
         why = error.strerror or str(error)
         raise InputError("the file cannot be opened", where=str(path), why=why) from None

@@ -7,7 +7,7 @@ left, as the library would.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from wirespeed.catalog import gpu
 from wirespeed.collectives.candidates import time_of
 from wirespeed.collectives.loads import loads_of
+from wirespeed.collectives.notes import slow_gpus
 from wirespeed.collectives.operation import Collective
 from wirespeed.errors import Infeasible
 from wirespeed.topology.address import name_of
@@ -31,6 +32,7 @@ Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _SLOW_GPU = 0.8
+_SLOW_NOTE = "the call takes as long, but a training step waits for the slow GPU"
 _PARTS = (
     ComponentKind.GPU,
     ComponentKind.NIC,
@@ -59,6 +61,10 @@ class FaultRow(msgspec.Struct, frozen=True):
     """GPUs that still take part."""
     reason: str = ""
     """Why it cannot run."""
+    down_us: float | None = None
+    """Of a part or cable that runs at a share of its rate: the time with it out of service."""
+    note: str = ""
+    """What the time does not tell."""
 
 
 class FaultReport(Result, frozen=True, kw_only=True, tag_field="schema", tag="wirespeed.faults/1"):
@@ -75,6 +81,8 @@ class FaultReport(Result, frozen=True, kw_only=True, tag_field="schema", tag="wi
     time_us: float
     """Without any fault."""
     rows: tuple[FaultRow, ...]
+    left_out: int = 0
+    """Rows that stand below these and were not asked for."""
 
 
 def faults(
@@ -87,13 +95,24 @@ def faults(
     members = group or everyone(cluster)
     whole = _seconds(collective, cluster, members, size)
     busy = loads_of(collective, cluster, members, size).busy
+    changes = list(single_faults(cluster, members, busy))
     rows = [
-        _row(collective, cluster, members, size, whole, change, count)
-        for change, count in single_faults(cluster, members, busy)
+        _row(collective, cluster, members, size, whole, change, count) for change, count in changes
+    ]
+    down = {
+        change.subject: row.time_us
+        for (change, _), row in zip(changes, rows, strict=True)
+        if change.kind is ChangeKind.RESOURCE and change.value == 0
+    }
+    rows = [
+        msgspec.structs.replace(row, down_us=down.get(change.subject))
+        if change.kind is ChangeKind.RESOURCE and change.value
+        else row
+        for (change, _), row in zip(changes, rows, strict=True)
     ]
     return FaultReport(
         parameters=ParameterSet(cluster.parameters.digest),
-        warnings=cluster.warnings,
+        warnings=(*cluster.warnings, *slow_gpus(cluster, members)),
         machine=cluster.machine.name,
         gpu=gpu(cluster.machine.gpu).name,
         library=str(cluster.software),
@@ -207,7 +226,9 @@ def _row(
         seconds = _seconds(collective, after, left, size)
     except Infeasible as error:
         return FaultRow(render(change), count, None, None, len(left), error.what)
-    return FaultRow(render(change), count, seconds / US, seconds / whole, len(left))
+    note = _SLOW_NOTE if change.kind is ChangeKind.COMPUTE else ""
+    times = seconds / US, seconds / whole
+    return FaultRow(render(change), count, *times, len(left), note=note)
 
 
 def _seconds(collective: Collective, cluster: Cluster, group: Group, size: int) -> float:
@@ -225,8 +246,3 @@ def _seconds(collective: Collective, cluster: Cluster, group: Group, size: int) 
 
 def _cost(row: FaultRow) -> tuple[bool, float, int]:
     return row.time_us is None, row.time_us or 0.0, row.count
-
-
-def costly(report: FaultReport, least: float = 1.005) -> Iterable[FaultRow]:
-    """The rows that slow the collective down by a factor of at least `least`, or stop it."""
-    return (row for row in report.rows if row.slowdown is None or row.slowdown >= least)

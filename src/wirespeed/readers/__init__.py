@@ -10,9 +10,9 @@ from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Remark
 from wirespeed.readers import nccl_tests, nccl_xml, nvidia_smi_query, topo_matrix, topo_p2p
 from wirespeed.readers._format import Format
-from wirespeed.readers._text import decode
+from wirespeed.readers._text import SIZE_LIMIT, decode
 
-__all__ = ["FORMATS", "Format", "decode", "read_text"]
+__all__ = ["FORMATS", "SIZE_LIMIT", "Format", "decode", "read_text"]
 
 FORMATS: tuple[Format, ...] = (
     topo_matrix.FORMAT,

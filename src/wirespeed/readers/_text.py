@@ -45,7 +45,7 @@ def decode(data: str | bytes, *, file: str) -> str:
     """
     if len(data) > SIZE_LIMIT:
         raise InputError(
-            f"{len(data) / 2**20:.0f} MiB are too much to read",
+            "this is too much to read",
             where=file,
             why=f"texts of up to {SIZE_LIMIT // 2**20} MiB are read",
             remedy="give the part that holds one machine's output",

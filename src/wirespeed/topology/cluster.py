@@ -25,7 +25,7 @@ MOST_NODES = 65_536
 """What the default fabric holds."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Cluster:
     """What a forecast is made on. `compute` holds the share of full speed of slow GPUs."""
 
@@ -41,6 +41,12 @@ class Cluster:
     """All that was edited, in order."""
     warnings: tuple[Notice, ...] = ()
     parameters: Parameters = field(default_factory=parameters)
+    seed: int = 0
+    """Of the hash by which a fabric spreads flows, where it does."""
+
+    def __repr__(self) -> str:
+        what = f"{self.nodes} x {self.machine.name}", self.fabric, str(self.software)
+        return f"Cluster({', '.join(filter(None, (*what, *map(str, self.changes))))})"
 
     @property
     def nodes(self) -> int:
@@ -84,6 +90,11 @@ def build_cluster(
     for change in edits:
         if change.kind is ChangeKind.MACHINE and change.subject == "nodes":
             nodes = int(float(change.value))
+    if fabric is not None and any(is_rail_only(change) for change in edits):
+        # Here, since most forecasts need no other fabric than the one they are given.
+        from wirespeed.topology.fabrics.named import fabric_named
+
+        fabric = "rail-only", fabric_named("rail-only", machine.network)
     count = machine.unit.nodes if nodes is None else nodes
     _check(count)
     units, classes = _units(machine, count)
@@ -99,8 +110,13 @@ def build_cluster(
         compute={},
         warnings=machine.warnings,
     )
-    overlays = [c for c in edits if c.kind is not ChangeKind.MACHINE]
+    overlays = [c for c in edits if c.kind is not ChangeKind.MACHINE and not is_rail_only(c)]
     return replace(changed(cluster, overlays), changes=tuple(edits))
+
+
+def is_rail_only(change: Change) -> bool:
+    """Whether a change parts the rails: that is another fabric, not another way through one."""
+    return change.kind is ChangeKind.ROUTING and change.value == "rail-only"
 
 
 def changed(cluster: Cluster, changes: Iterable[Change]) -> Cluster:
@@ -120,7 +136,7 @@ def changed(cluster: Cluster, changes: Iterable[Change]) -> Cluster:
                 compute |= _slow(topology, change)
             case ChangeKind.CAPABILITY:
                 abilities = _with_ability(abilities, change)
-            case ChangeKind.ROUTING if change.value != "rail-only":
+            case ChangeKind.ROUTING if not is_rail_only(change):
                 routing = Routing(str(change.value))
             case ChangeKind.SETTING:
                 value = change.value

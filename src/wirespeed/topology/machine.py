@@ -95,7 +95,8 @@ def alter_machine(machine: Machine, changes: Iterable[Change]) -> Machine:
                 raise UsageError(
                     f"{other} cannot be changed here",
                     where="--change",
-                    why="it does not act on a collective",
+                    why="no forecast of a collective takes it into account",
+                    remedy="name a preset, or describe such a machine in a cluster TOML",
                 )
     return replace(machine, unit=unit)
 

@@ -28,7 +28,9 @@ def machine_of(design: NodeDesign, *, name: str = "") -> Machine:
         cpu_vendor=vendor_of(design.cpu.model),
         peer_to_peer=None if design.p2p else False,
         basis=Basis("preset", design.name),
-        abilities=Abilities(gdr=design.gdr, gdr_far=kind == "slingshot", socket=socket),
+        abilities=Abilities(
+            gdr=design.gdr, gdr_far=design.gdr_far or kind == "slingshot", socket=socket
+        ),
         warnings=tuple(_notices(design)),
     )
 

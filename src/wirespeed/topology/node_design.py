@@ -181,6 +181,8 @@ class NodeDesign(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     p2p: bool = True
     """Whether driver and board let GPUs reach each other over PCIe."""
     gdr: bool = True
+    gdr_far: bool = False
+    """GPUDirect at any distance: what such sites set (NCCL_NET_GDR_LEVEL)."""
     """Whether compute NICs reach GPU memory without host memory between."""
     status: Status = "shipping"
     confidence: Confidence = "spec"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 
 import numpy as np
 import numpy.typing as npt
@@ -17,24 +15,12 @@ from wirespeed.topology.path_types import nccl_path
 from wirespeed.topology.paths import Paths, gather
 from wirespeed.topology.unit import Unit
 from wirespeed.topology.unit_routes import Route, UnitRoutes
+from wirespeed.topology.ways import Way, find_route, memory_of
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _SMALL = 2**16
-
-
-class Way(Enum):
-    """How bytes get from one device of a unit to another."""
-
-    DIRECT = "direct"
-    """Peer to peer: NVLink where there is one, else PCIe."""
-    PCIE = "pcie"
-    """Peer to peer over PCIe, NVLink or not."""
-    HOST = "host"
-    """Through CPU memory: written there, then read."""
-    UPLOAD = "upload"
-    """To or from the memory of a CPU."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,14 +152,16 @@ class Router:
 
     def pair_latency(self, pairs: Pairs, way: Way) -> Floats:
         """[t] the one-way latency of the links on the path of each transfer [s]."""
-        latency = np.zeros(len(pairs.example))
-        for row, route in enumerate(self._rows_of(pairs, way)):
-            shape = self.topology.units[self.topology.unit_class[pairs.unit[pairs.example[row]]]]
-            latency[row] = sum(
-                s * shape.latency[r]
-                for r, s in zip(route.resource, route.share, strict=True)
-                if r < shape.links
-            )
+        topology = self.topology
+        table = _table(self._rows_of(pairs, way))
+        owner = table.owner()
+        kind = topology.unit_class[pairs.unit[pairs.example]][owner]
+        seconds = np.zeros(len(owner))
+        for k in np.unique(kind).tolist():
+            shape = topology.units[k]
+            mine = np.flatnonzero((kind == k) & (table.resource < shape.links))
+            seconds[mine] = table.share[mine] * shape.latency[table.resource[mine]]
+        latency = np.bincount(owner, seconds, minlength=len(table)).astype(np.float64, copy=False)
         return latency[pairs.row]
 
     def pairs(self, source: npt.ArrayLike, target: npt.ArrayLike) -> Pairs:
@@ -203,7 +191,7 @@ class Router:
         """The CPU whose memory is nearest to a device of its unit; Infeasible where none is."""
         unit = int(self.topology.unit_of(device))
         begin = int(self.topology.first_component[unit])
-        memory = _memory_of(self.routes(unit), device - begin)
+        memory = memory_of(self.routes(unit), device - begin)
         if memory is None:
             raise Infeasible(f"{name_of(self.topology, device)} reaches no CPU")
         return begin + memory
@@ -230,7 +218,10 @@ class Router:
         return tuple(nic for kind, _, nic in ranked if kind == ranked[0][0])
 
     def usable_nics(self) -> npt.NDArray[np.bool_]:
-        """[components] which are NICs that are up, on a cable that is, where there is a fabric."""
+        """[components] which are NICs that are up, on a cable that is, where there is a fabric.
+
+        A NIC that is cut off from all GPUs of its node serves nobody.
+        """
         if self._usable is None:
             topology = self.topology
             usable = topology.kind == ComponentKind.NIC
@@ -241,8 +232,25 @@ class Router:
                 cabled = np.zeros(topology.components, bool)
                 cabled[topology.source[first : topology.links : 2][up]] = True
                 usable &= cabled
+            usable[self._cut_off(np.flatnonzero(usable))] = False
             self._usable = usable
         return self._usable
+
+    def _cut_off(self, nics: Ids) -> list[int]:
+        """Those NICs of units with links that are down that no GPU of their node reaches."""
+        topology = self.topology
+        inside = slice(0, int(topology.first_link[-1]))
+        cut = np.flatnonzero(topology.capacity[inside] == 0)
+        units = np.unique(topology.unit_of(topology.source[cut]))
+        found = []
+        for nic in nics[np.isin(topology.unit_of(nics), units)].tolist():
+            unit = int(topology.unit_of(nic))
+            begin, routes = int(topology.first_component[unit]), self.routes(unit)
+            node, gpus = routes.unit.node, routes.unit.of_kind(ComponentKind.GPU)
+            mine = gpus[node[gpus] == node[nic - begin]].tolist()
+            if all(routes.pcie_links(nic - begin, gpu) is None for gpu in mine):
+                found.append(nic)
+        return found
 
     def class_of(self, unit: int) -> int:
         """What tells units with different routes apart."""
@@ -264,7 +272,7 @@ class Router:
     def _row(self, unit: int, source: int, target: int, way: Way) -> Route:
         key = (self.class_of(unit), source, target, way)
         if key not in self._rows:
-            route = _WAYS[way](self.routes(unit), source, target)
+            route = find_route(way, self.routes(unit), source, target)
             if route is None:
                 begin = int(self.topology.first_component[unit])
                 pair = [name_of(self.topology, begin + c) for c in (source, target)]
@@ -353,48 +361,3 @@ def _spread(counted: Floats, table: Paths, mine: npt.NDArray[np.bool_]) -> tuple
         return columns, counted @ shares.reshape(len(table), len(columns))
     laid = [np.bincount(column, share * row[owner], minlength=len(columns)) for row in counted]
     return columns, np.array(laid)
-
-
-def _direct(routes: UnitRoutes, source: int, target: int) -> Route | None:
-    kinds = routes.unit.kind
-    if kinds[source] == kinds[target] == ComponentKind.GPU:
-        route = routes.nvlink(source, target)
-        if route is not None:
-            return route
-    return routes.pcie(source, target)
-
-
-def _through_host(routes: UnitRoutes, source: int, target: int) -> Route | None:
-    """Down to the memory next to the target, and from there to it; the memory is used twice."""
-    memory = _memory_of(routes, target)
-    if memory is None:
-        return None
-    there, back = routes.pcie(source, memory), routes.pcie(memory, target)
-    if there is None or back is None:
-        return None
-    part = routes.unit.links + memory
-    return Route((*there.resource, *back.resource, part), (*there.share, *back.share, 2.0))
-
-
-def _upload(routes: UnitRoutes, source: int, target: int) -> Route | None:
-    route = routes.pcie(source, target)
-    if route is None:
-        return None
-    end = source if routes.unit.kind[source] == ComponentKind.CPU else target
-    return Route((*route.resource, routes.unit.links + end), (*route.share, 1.0))
-
-
-def _memory_of(routes: UnitRoutes, device: int) -> int | None:
-    """The CPU whose memory is nearest to a device."""
-    cpus = [int(c) for c in routes.unit.of_kind(ComponentKind.CPU)]
-    ways = [(cpu, routes.pcie_links(cpu, device)) for cpu in cpus]
-    found = [(len(links), cpu) for cpu, links in ways if links is not None]
-    return min(found)[1] if found else None
-
-
-_WAYS: dict[Way, Callable[[UnitRoutes, int, int], Route | None]] = {
-    Way.DIRECT: _direct,
-    Way.PCIE: lambda routes, a, b: routes.pcie(a, b),
-    Way.HOST: _through_host,
-    Way.UPLOAD: _upload,
-}

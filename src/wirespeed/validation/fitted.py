@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -79,11 +79,6 @@ def residuals_of(data: Sample, parameters: Parameters) -> list[Residual]:
         )
         for row, error in zip(data.rows, errors, strict=True)
     ]
-
-
-def folds_of(data: Sample, kept: Sequence[bool] | npt.NDArray[np.bool_]) -> tuple[str, ...]:
-    """The folds that some rows are of, in order."""
-    return tuple(sorted({row.fold for row, keep in zip(data.rows, kept, strict=True) if keep}))
 
 
 def _beyond(data: Sample) -> npt.NDArray[np.bool_]:

@@ -14,6 +14,7 @@ _VIEWS = {
     "wirespeed.check/1": "wirespeed.views.check",
     "wirespeed.collective/1": "wirespeed.views.collective",
     "wirespeed.expect/1": "wirespeed.views.expect",
+    "wirespeed.faults/1": "wirespeed.views.faults",
     "wirespeed.topo/1": "wirespeed.views.topo",
     "wirespeed.validate/1": "wirespeed.views.validate",
 }

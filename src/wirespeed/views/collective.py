@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from wirespeed.collectives.result import CollectiveForecast, ForecastRow, Option
+from wirespeed.collectives.result import CollectiveForecast, ForecastRow, Option, RoutingSpread
 from wirespeed.units import format_size
 from wirespeed.views.document import Block, Column, Document, Facts, Heading, Items, Sentence, Table
 from wirespeed.views.drop import drop
-from wirespeed.views.reason import Pace, reason
+from wirespeed.views.loads import loads
+from wirespeed.views.reason import Pace, limit_named, reason
 from wirespeed.views.words import counted, number, percent
 
 _MOST_ROWS = 16
@@ -31,6 +32,14 @@ def _blocks(forecast: CollectiveForecast) -> Iterator[Block]:
         pace = Pace(rows)
         yield _table(rows if len(tables) == 1 else _thinned(rows), pace)
         yield Sentence(reason(rows, pace, forecast.bottlenecks))
+        cuts = next((c for c in forecast.clusters if c.nodes == first.nodes), None)
+        if cuts is not None and (limit := limit_named(rows[-1], cuts)):
+            yield Sentence(limit)
+        if rows[-1].routing_spread is not None:
+            yield Sentence(_spread(rows[-1], rows[-1].routing_spread))
+        for report in forecast.loads:
+            if report.nodes == first.nodes:
+                yield from loads(report)
         if options := [o for o in forecast.options if o.nodes == first.nodes]:
             yield from _explained(options)
     if len(tables) > 1:
@@ -38,6 +47,17 @@ def _blocks(forecast: CollectiveForecast) -> Iterator[Block]:
     if forecast.warnings:
         yield Heading("Notes")
         yield Items(tuple(warning.text for warning in forecast.warnings))
+
+
+def _spread(row: ForecastRow, spread: RoutingSpread) -> str:
+    """What hangs on the hash by which the fabric routes."""
+    low, high = number(spread.low_us), number(spread.high_us)
+    takes = f"takes {low} to {high} us" if low != high else f"always takes {low} us"
+    size = format_size(row.size_bytes)
+    return (
+        f"Flows are routed by hash: over {spread.seeds} seeds {size} {takes}; "
+        "the table shows medians."
+    )
 
 
 def _by_cluster(rows: Sequence[ForecastRow]) -> list[list[ForecastRow]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from wirespeed.collectives.result import ForecastRow, ResourceRow
+from wirespeed.collectives.result import ClusterRow, ForecastRow, ResourceRow
 from wirespeed.units import format_size
 from wirespeed.views.words import LINKS, PARTS, number, percent, rate
 
@@ -43,6 +43,16 @@ def reason(rows: Sequence[ForecastRow], pace: Pace, resources: Iterable[Resource
             )
         )
     return " ".join(parts)
+
+
+def limit_named(row: ForecastRow, cluster: ClusterRow) -> str:
+    """Which cut of the machine the bounds come from; empty where nothing limits."""
+    if row.bound_p2p_us <= 0 or not cluster.bound_p2p_cut:
+        return ""
+    text = f"The cut that limits it is {cluster.bound_p2p_cut}"
+    if cluster.bound_cut and cluster.bound_cut != cluster.bound_p2p_cut:
+        text += f"; with the switches' help, {cluster.bound_cut}"
+    return f"{text}."
 
 
 def _bottleneck(rows: Sequence[ForecastRow], pace: Pace, resources: Iterable[ResourceRow]) -> str:

@@ -98,6 +98,12 @@ def nvlink_speed(cluster: Cluster) -> float:
     return ([speed for least, speed in known.nvlink_GBps if cc >= least] or [0.0])[-1]
 
 
+def nic_speed(cluster: Cluster, device: int, settings: LibrarySettings) -> float:
+    """What the library credits all NICs nearest to a GPU with [GB/s]; 0 without any."""
+    speeds, _, _ = _nics(cluster, np.array([device]), settings)
+    return sum(speeds)
+
+
 def _floor(width: float, speed: float) -> int:
     """Channels that fit; more than any library opens where nothing limits them."""
     return _UNLIMITED if math.isinf(width) else math.floor(width / speed + _SMALL)

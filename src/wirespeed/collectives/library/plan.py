@@ -107,6 +107,13 @@ class Plan:
                     counts[:, k] = pick.channels
         return counts
 
+    def channels_of(self) -> dict[Algorithm, int]:
+        """The most channels that each algorithm may run on."""
+        most: dict[Algorithm, int] = {}
+        for option in self.options:
+            most[option.algorithm] = max(option.channels, most.get(option.algorithm, 1))
+        return most
+
     def explain(self) -> Iterator[str]:
         """One sentence an option: with how many channels it may run, or why it may not."""
         for option in self.options:

@@ -1,0 +1,79 @@
+"""What is asked about a collective, in people's words: cluster, operation, sizes, ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from wirespeed._api.clusters import cluster
+from wirespeed._api.sources import Source
+from wirespeed.collectives.library.environment import parse_settings
+from wirespeed.collectives.library.names import Algorithm
+from wirespeed.collectives.operation import Collective, parse_operation
+from wirespeed.collectives.protocol import Protocol
+from wirespeed.collectives.siblings import groups_alike
+from wirespeed.errors import UsageError
+from wirespeed.topology.cluster import Cluster, Group, everyone
+from wirespeed.topology.ranks import parse_ranks
+from wirespeed.topology.software import Software
+from wirespeed.units import parse_size, parse_sizes
+
+On = Source | Cluster
+Sizes = str | int | Sequence[int]
+Ranks = str | Sequence[int] | Group | None
+Siblings = bool | Sequence[Ranks]
+
+LAUNCHES = ("process", "thread", "graph")
+
+
+def on_cluster(on: On) -> Cluster:
+    """The cluster itself, or the one that a name or file stands for."""
+    return on if isinstance(on, Cluster) else cluster(on)
+
+
+def asked_for(op: str, dtype: str, launch: str) -> Collective:
+    """The operation in these words; UnknownName or UsageError for others."""
+    if launch not in LAUNCHES:
+        raise UsageError(
+            f"{launch!r} is no way to launch", where="launch", why=f"known: {', '.join(LAUNCHES)}"
+        )
+    return Collective(parse_operation(op), dtype=dtype, launch=launch)
+
+
+def forced(target: Cluster, algo: str | None, proto: str | None) -> Cluster:
+    """The cluster under a library that must take these; UsageError where it has no such thing."""
+    given = {key: value for key, value in (("algo", algo), ("proto", proto)) if value}
+    settings = {**target.software.settings, **given}
+    for name, value in settings.items():
+        _, misread = parse_settings(Software(settings={name: value}))
+        if misread:
+            raise UsageError(
+                f"the library has no {value!r}",
+                where=f"--{name}",
+                why=f"algorithms: {', '.join(Algorithm)}; protocols: {', '.join(Protocol)}",
+                remedy="name one of them, or leave the choice to the library",
+            )
+    return replace(target, software=replace(target.software, settings=settings))
+
+
+def siblings_of(siblings: Siblings, group: Group | None, target: Cluster) -> tuple[Group, ...]:
+    """The groups that do the same at the same time."""
+    members = group or everyone(target)
+    if isinstance(siblings, bool):
+        return groups_alike(target, members) if siblings else ()
+    asked = (group_of(one, target) or everyone(target) for one in siblings)
+    return tuple(one for one in asked if set(one.gpus) != set(members.gpus))
+
+
+def sizes_of(sizes: Sizes) -> list[int]:
+    """Sizes [B]."""
+    if isinstance(sizes, str):
+        return parse_sizes(sizes)
+    return [parse_size(str(size)) for size in ([sizes] if isinstance(sizes, int) else sizes)]
+
+
+def group_of(ranks: Ranks, target: Cluster) -> Group | None:
+    """The GPUs that take part; None for all."""
+    if ranks is None or isinstance(ranks, Group):
+        return ranks
+    return parse_ranks(ranks if isinstance(ranks, str) else ",".join(map(str, ranks)), target)
