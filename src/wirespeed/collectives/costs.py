@@ -135,6 +135,9 @@ def costs_of(kind: CostClass, parameters: Parameters) -> Costs:
         # Between GPUs LL128 and Simple wait alike: both hand over whole lines, not words.
         inner = own("step_ll" if protocol is Protocol.LL else "step_simple")
         step[protocol] = np.array([inner, pcie(f"step_{word}"), net(f"step_{word}")])
+        if protocol is Protocol.SIMPLE:
+            # LL128 spares the fence that Simple needs: a step of it never waits longer.
+            step[Protocol.LL128] = np.minimum(step[Protocol.LL128], step[protocol])
         extra[protocol] = parameters.number(f"protocol.{word}.call")
         factor[protocol] = 1 / (share * parameters.number(f"protocol.{word}.share"))
         across = share[Term.NETWORK] * parameters.number(f"protocol.{word}.network_share")
