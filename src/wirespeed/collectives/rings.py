@@ -54,7 +54,7 @@ def find_rings(layout: Layout, *, cross_nic: bool = True) -> Rings:
     order = np.empty((channels, len(flat)), np.int64)
     nic_out, nic_in = np.full_like(order, -1), np.full_like(order, -1)
     for channel, columns in enumerate(zip(order, nic_out, nic_in, strict=True)):
-        _lay_channel(layout, flat, [w[channel] for w in walks], *columns)
+        _lay_channel(layout, flat, [w[channel] for w in walks], *columns, back=cross_nic)
     return Rings(order, nic_out, nic_in, np.full(channels, 1 / channels))
 
 
@@ -66,23 +66,27 @@ class _Walk(NamedTuple):
     leave: int
 
     def reversed(self) -> _Walk:
-        """The way back; none where it leaves by the NIC that it comes in by."""
-        if self.enter == self.leave:
-            return self
         return _Walk(self.positions[::-1], self.leave, self.enter)
 
 
 def _lay_channel(
-    layout: Layout, flat: Ids, walks: list[_Walk], order: Ids, nic_out: Ids, nic_in: Ids
+    layout: Layout,
+    flat: Ids,
+    walks: list[_Walk],
+    order: Ids,
+    nic_out: Ids,
+    nic_in: Ids,
+    *,
+    back: bool,
 ) -> None:
     """Writes one ring over all domains: ranks, NICs that they send by and the next receive by.
 
-    `flat` are the ranks, domain by domain. Every other domain is walked backwards, so that what
+    `flat` are the ranks, domain by domain. Every other domain is walked `back`wards, so that what
     leaves by a NIC enters the next domain by the same one: traffic stays on its rail.
     """
     sizes = layout.sizes
     first = np.cumsum(sizes) - sizes
-    backwards = np.arange(len(layout)) % 2 == 1
+    backwards = (np.arange(len(layout)) % 2 == 1) & back
     enter, leave = np.full(len(layout), -1), np.full(len(layout), -1)
     for kind, walk in enumerate(walks):
         for turned, step in ((False, walk), (True, walk.reversed())):
