@@ -135,7 +135,7 @@ class Carrier:
         owner = paths.owner()
         size = cluster.topology.resources
         load = np.bincount(paths.resource, share[owner] * paths.share, minlength=size)
-        moved.add(Term.NETWORK, load.astype(np.float64))
+        moved.add(Term.NETWORK, load.astype(np.float64, copy=False))
         wires = paths.share * cluster.topology.latency[paths.resource]
         moved.latency[far] += np.bincount(owner, wires, minlength=len(far))
 

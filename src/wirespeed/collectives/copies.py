@@ -28,7 +28,7 @@ def copy_candidate(collective: Collective, cluster: Cluster, group: Group) -> Ca
         staged = cluster.parameters.number("transport.host.copy_pair") * GB
         per_byte = max(per_byte, len(paths) / staged)
     latency = cluster.parameters.number("call.copy.us") * US
-    at = int(places_of(cluster.topology)[worst])
+    at = int(places_of(cluster.topology, np.array([worst]))[0])
     work = tuple(per_byte if place == at else 0.0 for place in Place)
     return Candidate("Copy", "", 1, latency, per_byte, worst, payload, work=work)
 

@@ -21,6 +21,7 @@ from wirespeed.topology.kinds import ComponentKind, LinkKind
 from wirespeed.topology.model import Topology
 
 Floats = npt.NDArray[np.float64]
+Ids = npt.NDArray[np.int64]
 Loads = dict[Term, Floats]
 
 _MOST_OVERHEAD = 4.0
@@ -44,7 +45,7 @@ class Laid:
 
     algorithm: str
     channels: int
-    resource: npt.NDArray[np.int64]
+    resource: Ids
     place: npt.NDArray[np.int8]
     busy: Floats
     payload: Floats
@@ -78,7 +79,7 @@ def lay(
                 # Nothing waits for anything else: one step of the slowest kind.
                 waits = np.zeros(len(share))
                 waits[np.lexsort((moved.latency, moved.medium))[-1]] = phase.repeat
-            links += float(waits @ moved.latency)
+            links += float((waits * moved.latency).sum())
             carried += np.bincount(moved.medium, share, minlength=len(Medium))
             steps += np.bincount(moved.medium, waits, minlength=len(Medium))
         if phase.spokes is not None:
@@ -86,10 +87,9 @@ def lay(
             switched += np.array(phase.spoke_waits)
     topology = on.cluster.topology
     if beside:
-        used = _total(loads, topology.resources) > 0
+        used = _total(loads, slice(None)) > 0
         add_loads(loads, {term: np.where(used, load, 0.0) for term, load in beside.items()}, 1)
-    place = places_of(topology)
-    resource, busy = _worst(loads, topology.capacity, place)
+    resource, busy = _worst(loads, topology)
     narrow = np.zeros((0, len(Term)))
     if channels is not None:
         narrow = through_channels(schedule, domain_of(on.cluster, on.group.gpus), channels)
@@ -99,8 +99,8 @@ def lay(
         channels=schedule.channels if channels is None else channels.total,
         resource=np.append(resource, none),
         busy=np.concatenate([busy, narrow]),
-        place=np.append(place[resource], none),
-        payload=np.append(_total(loads, topology.resources)[resource], 0.0 * none),
+        place=np.append(places_of(topology, resource), none),
+        payload=np.append(_total(loads, resource), 0.0 * none),
         links=links,
         steps=steps,
         switched=switched,
@@ -170,14 +170,18 @@ def _spread(messages: int, carried: Floats) -> Floats:
 
 
 def add_loads(loads: Loads, more: Loads, times: int) -> None:
-    """Put `more`, so many times, on top of loads."""
+    """Put `more`, so many times, on top of loads; its arrays are used up."""
     for term, load in more.items():
-        scaled = load * times if times != 1 else load
-        loads[term] = loads[term] + scaled if term in loads else scaled
+        if times != 1:
+            load *= times
+        if term in loads:
+            loads[term] += load
+        else:
+            loads[term] = load
 
 
-def places_of(topology: Topology) -> npt.NDArray[np.int8]:
-    """[resources] the place of each link and component."""
+def places_of(topology: Topology, resource: Ids) -> npt.NDArray[np.int8]:
+    """[n] the place of each of these links and components."""
     by_link = np.full(len(LinkKind), Place.HOST, np.int8)
     by_link[[LinkKind.NVLINK, LinkKind.XGMI]] = Place.NVLINK
     by_link[LinkKind.PCIE] = Place.PCIE
@@ -187,20 +191,24 @@ def places_of(topology: Topology) -> npt.NDArray[np.int8]:
     by_part[ComponentKind.PCIE] = Place.PCIE
     fabric = [ComponentKind.NIC, ComponentKind.LEAF, ComponentKind.SPINE, ComponentKind.CORE]
     by_part[fabric] = Place.NETWORK
-    return np.concatenate([by_link[topology.link_kind], by_part[topology.kind]])
+    is_link = resource < topology.links
+    place = np.empty(len(resource), np.int8)
+    place[is_link] = by_link[topology.link_kind[resource[is_link]]]
+    place[~is_link] = by_part[topology.kind[resource[~is_link] - topology.links]]
+    return place
 
 
-def _total(loads: Loads, resources: int) -> Floats:
-    return sum(loads.values(), np.zeros(resources))
+def _total(loads: Loads, resource: Ids | slice) -> Floats:
+    """[n] payload of all kinds on these resources."""
+    return sum((load[resource] for load in loads.values()), np.zeros(()))
 
 
-def _worst(
-    loads: Loads, capacity: Floats, place: npt.NDArray[np.int8]
-) -> tuple[npt.NDArray[np.int64], Floats]:
+def _worst(loads: Loads, topology: Topology) -> tuple[Ids, Floats]:
     """The resources that can be the bottleneck under some overheads, and how busy each is.
 
     Among them is the busiest of each place.
     """
+    capacity = topology.capacity
     used = {term: np.flatnonzero(load) for term, load in loads.items()}
     with np.errstate(divide="ignore"):
         busy = {term: loads[term][here] / capacity[here] for term, here in used.items()}
@@ -214,8 +222,10 @@ def _worst(
         alone = kinds[here] == 1
         if alone.any():
             rows.append(int(here[np.where(alone, busy[term], -1.0).argmax()]))
-    busiest = [int(np.where(place == p, total, -1.0).argmax()) for p in Place]
-    rows += [row for row in busiest if total[row] > 0]
+    busy_at_all = np.flatnonzero(kinds)
+    place, amount = places_of(topology, busy_at_all), total[busy_at_all]
+    for each in np.unique(place):
+        rows.append(int(busy_at_all[np.where(place == each, amount, -1.0).argmax()]))
     mixed = np.flatnonzero((kinds > 1) & (total * _MOST_OVERHEAD >= total.max(initial=0.0)))
     if len(mixed):
         table = _busy(loads, mixed, capacity)
@@ -225,7 +235,7 @@ def _worst(
     return kept, _busy(loads, kept, capacity)
 
 
-def _busy(loads: Loads, resource: npt.NDArray[np.int64], capacity: Floats) -> Floats:
+def _busy(loads: Loads, resource: Ids, capacity: Floats) -> Floats:
     """[rows, terms] seconds on resources for each byte, by kind of traffic."""
     busy = np.zeros((len(resource), len(Term)))
     for term, load in loads.items():

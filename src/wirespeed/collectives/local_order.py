@@ -73,7 +73,7 @@ def _at(doors: Sequence[tuple[int, int]]) -> dict[int, list[int]]:
 def _mesh_lanes(cluster: Cluster, gpus: Ids) -> Ids | None:
     """[n, n] direct NVLink or xGMI lanes among GPUs that have no switch; None with a switch."""
     topology = cluster.topology
-    unit = int(topology.unit_of(int(gpus[0])))
+    unit = topology.unit_at(int(gpus[0]))
     links = slice(topology.first_link[unit], topology.first_link[unit + 1])
     source, target = topology.source[links], topology.target[links]
     up = topology.capacity[links] > 0
@@ -95,7 +95,7 @@ def _tree_order(cluster: Cluster, gpus: Ids) -> Ids:
     tree; GPUs that NVLink joins stand together at the first one's place.
     """
     topology = cluster.topology
-    unit = int(topology.unit_of(int(gpus[0])))
+    unit = topology.unit_at(int(gpus[0]))
     begin = int(topology.first_component[unit])
     routes = cluster.router.routes(unit)
     cpus = routes.unit.of_kind(ComponentKind.CPU)

@@ -92,6 +92,12 @@ class Topology:
             return np.minimum(whole, len(self.unit_class))
         return np.searchsorted(self.first_component, component, side="right") - 1
 
+    def unit_at(self, component: int) -> int:
+        """The unit of one component; the number of units for a fabric switch."""
+        if len(self.units) == 1:
+            return min(component // self.units[0].components, len(self.unit_class))
+        return int(np.searchsorted(self.first_component, component, side="right")) - 1
+
     def link_between(self, source: int, target: int, kind: LinkKind | None = None) -> Ints:
         """Ids of the links from one component to another."""
         found = (self.source == source) & (self.target == target)

@@ -20,7 +20,7 @@ from wirespeed.topology.ways import Way, find_route, memory_of
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_SMALL = 2**16
+_SMALL, _CHUNK = 2**16, 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +89,10 @@ class Router:
             capacity = np.concatenate(
                 [topology.capacity[links], topology.capacity[first : first + shape.components]]
             )
-            self._classes[key] = UnitRoutes(shape, capacity)
+            intact = self._classes.get(int(topology.unit_class[unit]))
+            self._classes[key] = (
+                intact.at_rates(capacity) if intact else UnitRoutes(shape, capacity)
+            )
         return self._classes[key]
 
     def inside(self, source: npt.ArrayLike, target: npt.ArrayLike, way: Way) -> Paths:
@@ -188,7 +191,7 @@ class Router:
     def nearest_nics(self, gpu: int) -> tuple[int, ...]:
         """The compute NICs closest to a GPU, by NCCL's path type, then by rail; may be empty."""
         topology = self.topology
-        unit = int(topology.unit_of(gpu))
+        unit = topology.unit_at(gpu)
         begin = int(topology.first_component[unit])
         key = (self.class_of(unit), gpu - begin)
         if key not in self._nearest:
@@ -197,7 +200,7 @@ class Router:
 
     def memory_of(self, device: int) -> int:
         """The CPU whose memory is nearest to a device of its unit; Infeasible where none is."""
-        unit = int(self.topology.unit_of(device))
+        unit = self.topology.unit_at(device)
         begin = int(self.topology.first_component[unit])
         memory = memory_of(self.routes(unit), device - begin)
         if memory is None:
@@ -206,8 +209,8 @@ class Router:
 
     def path_type(self, source: int, target: int, *, pxn: bool = True) -> PathType:
         """NCCL's path type of two devices (component ids); NET where the fabric lies between."""
-        unit = int(self.topology.unit_of(source))
-        if unit != int(self.topology.unit_of(target)):
+        unit = self.topology.unit_at(source)
+        if unit != self.topology.unit_at(target):
             return PathType.NET if self.topology.wiring is not None else PathType.DIS
         begin = int(self.topology.first_component[unit])
         return nccl_path(self.routes(unit), source - begin, target - begin, pxn=pxn)
@@ -252,7 +255,7 @@ class Router:
         units = np.unique(topology.unit_of(topology.source[cut]))
         found = []
         for nic in nics[np.isin(topology.unit_of(nics), units)].tolist():
-            unit = int(topology.unit_of(nic))
+            unit = topology.unit_at(nic)
             begin, routes = int(topology.first_component[unit]), self.routes(unit)
             node, gpus = routes.unit.node, routes.unit.of_kind(ComponentKind.GPU)
             mine = gpus[node[gpus] == node[nic - begin]].tolist()
@@ -361,11 +364,12 @@ def _spread(counted: Floats, table: Paths, mine: npt.NDArray[np.bool_]) -> tuple
     """
     owner, share = table.owner()[mine], table.share[mine]
     columns, column = np.unique(table.resource[mine], return_inverse=True)
-    column = column.reshape(-1)
-    if len(counted) > len(owner) // 8 and len(table) * len(columns) < _SMALL * 64:
-        shares = np.bincount(
-            owner * len(columns) + column, share, minlength=len(table) * len(columns)
-        )
-        return columns, counted @ shares.reshape(len(table), len(columns))
-    laid = [np.bincount(column, share * row[owner], minlength=len(columns)) for row in counted]
-    return columns, np.array(laid)
+    order = np.argsort(column.reshape(-1), kind="stable")
+    first = np.searchsorted(column.reshape(-1)[order], np.arange(len(columns)))
+    owner, share = owner[order], share[order]
+    local = np.empty((len(counted), len(columns)))
+    # The shares are sparse: sums over uses beat a product of matrices, and keep to one thread.
+    step = max(1, _CHUNK // len(owner))
+    for k in range(0, len(counted), step):
+        local[k : k + step] = np.add.reduceat(counted[k : k + step, owner] * share, first, axis=1)
+    return columns, local

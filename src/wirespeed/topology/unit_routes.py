@@ -83,6 +83,20 @@ class UnitRoutes:
         limited = np.isfinite(self.capacity[self.unit.links :])
         self._counted = (limited & np.isin(self.unit.kind, _COUNTED)).tolist()
 
+    def at_rates(self, capacity: npt.NDArray[np.float64]) -> UnitRoutes:
+        """The routes at other rates, with what was found that hangs on what is up alone."""
+        if ((capacity > 0) != (self.capacity > 0)).any():
+            return UnitRoutes(self.unit, capacity)
+        return UnitRoutes(
+            self.unit,
+            capacity,
+            self.local_gpus,
+            self.types,
+            self.locals,
+            self.speeds,
+            _trees=self._trees,
+        )
+
     def nvlink(self, source: int, target: int) -> Route | None:
         """The route of GPU to GPU over NVLink or xGMI, or None.
 

@@ -9,6 +9,8 @@ scan, 2009; its use in NCCL since 2.4.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import numpy.typing as npt
 
@@ -36,6 +38,7 @@ def tree_schedule(layout: Layout) -> Schedule:
     return Schedule("Tree", (Phase(every, waits=waits, reduce=True),), 2 * channels)
 
 
+@lru_cache(maxsize=64)
 def parents(domains: int, tree: int) -> Ids:
     """[domains] the parent of each in one of the two trees; -1 for the root.
 
@@ -43,6 +46,7 @@ def parents(domains: int, tree: int) -> Ids:
     count) or the same turned by one (an odd one), so that its leaves are the others.
     """
     up = _inorder_parents(domains)
+    up.flags.writeable = False
     if tree == 0:
         return up
     number = np.arange(domains)
@@ -50,7 +54,9 @@ def parents(domains: int, tree: int) -> Ids:
     back = np.empty(domains, np.int64)
     back[image] = number
     lifted = up[image]
-    return np.where(lifted < 0, -1, back[lifted])
+    mirrored = np.where(lifted < 0, -1, back[lifted])
+    mirrored.flags.writeable = False
+    return mirrored
 
 
 def depth(domains: int) -> int:

@@ -168,7 +168,7 @@ def _pcie_ring(cluster: Cluster, gpus: Ids) -> tuple[float, PathType]:
 def _path_speed(cluster: Cluster, source: int, target: int) -> float:
     """Planning speed [GB/s] of the PCIe way between two devices of a unit; 0 where none is."""
     topology = cluster.topology
-    unit = int(topology.unit_of(source))
+    unit = topology.unit_at(source)
     begin = int(topology.first_component[unit])
     routes = cluster.router.routes(unit)
     links = routes.pcie_links(source - begin, target - begin)

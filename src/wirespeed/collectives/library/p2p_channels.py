@@ -63,7 +63,7 @@ def _slowest_nics(cluster: Cluster, group: Group) -> float:
     first: dict[tuple[int, int], int] = {}
     topology = cluster.topology
     for gpu in group.gpus.tolist():
-        unit = int(topology.unit_of(gpu))
+        unit = topology.unit_at(gpu)
         place = gpu - int(topology.first_component[unit])
         first.setdefault((cluster.router.class_of(unit), place), gpu)
     return min(nic_speed(cluster, gpu) for gpu in first.values())
