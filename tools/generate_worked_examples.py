@@ -134,7 +134,8 @@ def laid(nodes: int, algorithm: Algorithm) -> Laid:
     """An all_reduce on all GPUs, as the package lays it on resources."""
     on = cluster(MACHINE, nodes=nodes)
     collective = Collective(Operation.ALL_REDUCE)
-    return laid_schedules(collective, Carrier(on, everyone(on)), {algorithm})[algorithm]
+    most = {algorithm: 64}
+    return laid_schedules(collective, Carrier(on, everyone(on)), most)[algorithm]
 
 
 def ring_on_one_node() -> Worked:

@@ -129,6 +129,28 @@ def test_what_a_format_cannot_hold_is_refused(run, tmp_path):
     broken = run("topo", "dgx-a100", "--change", "gpu0=down", "--to", "nccl-xml")
     assert broken.status == 2
     assert "gpu0=down has no place in a topology file" in broken.err
-    file = tmp_path / "matrix.txt"
-    file.write_text("\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n")
-    assert run("topo", str(file), "--to", "toml").status == 2
+    tree = tmp_path / "tree.xml"
+    tree.write_text(run("topo", "dgx-a100", "--to", "nccl-xml").out)
+    refused = run("topo", str(tree), "--to", "toml")
+    assert refused.status == 2
+    assert "--to nccl-xml" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("matrix", "word"),
+    [
+        ("\tGPU0\tGPU1\nGPU0\t X \tPHB\nGPU1\tPHB\t X \n", "PHB"),
+        (
+            "\tGPU0\tGPU1\tNIC0\nGPU0\t X \tNV4\tPIX\nGPU1\tNV4\t X \tSYS\nNIC0\tPIX\tSYS\t X \n",
+            "NV4",
+        ),
+    ],
+)
+def test_a_matrix_goes_to_toml_and_back(run, tmp_path, matrix, word):
+    file, copy = tmp_path / "matrix.txt", tmp_path / "copy.toml"
+    file.write_text(matrix)
+    copy.write_text(run("topo", str(file), "--to", "toml").out)
+    read, again = (run("topo", str(source), "--json").json for source in (file, copy))
+    assert read["pairs"][0]["smi"] == word
+    for field in ("nodes", "gpus", "nics", "links", "pairs"):
+        assert again[field] == read[field]

@@ -279,7 +279,9 @@ def test_a_nic_on_the_other_socket_is_farther_and_no_faster(name):
 
 @pytest.mark.parametrize("name", ["dgx-a100", "dgx-h100", "dgx-b200"])
 def test_a_nic_moved_from_its_switch_to_the_other_socket_loses_gpudirect_and_rate(name):
-    beside, across = build(machine(name), 2), build(moved_nics(name, 1), 2)
+    # With channels enough that the NIC and its way decide.
+    wide = "env:NCCL_NCHANNELS_PER_NET_PEER=8"
+    beside, across = build(machine(name), 2, wide), build(moved_nics(name, 1), 2, wide)
     gpu = int(beside.topology.gpus(0)[0])
     kinds = [
         c.router.path_type(gpu, c.router.nearest_nics(gpu)[0], pxn=False) for c in (beside, across)

@@ -6,6 +6,7 @@ import pytest
 
 from inventory.matrices import both_ways, codes, evidence_of, machine_from, said, with_cells
 from support import shared
+from wirespeed.errors import InputError
 from wirespeed.inventory.combined import combine
 from wirespeed.inventory.matrix_text import matrix_text
 from wirespeed.readers import read_text
@@ -140,6 +141,12 @@ def test_gpus_without_displays_in_domains_of_their_own_are_azures():
     machine = machine_from([evidence_of(HYPER_V.format("0x030200") + "</system>", "t.xml")])
     assert (machine.gpu, machine.platform) == ("v100-sxm2-32gb", "azure-ndv2")
     assert (machine.unit.link_kind == LinkKind.NVLINK).sum() == 2 * 16
+
+
+def test_places_without_classes_are_no_machine_and_said_so():
+    text = '<system version="1"><cpu numaid="0"><pci busid="0000:00:16.0"/></cpu></system>'
+    with pytest.raises(InputError, match="does not say which devices are GPUs"):
+        machine_from([evidence_of(text, "t.xml")])
 
 
 @pytest.mark.corpus

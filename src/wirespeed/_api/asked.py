@@ -31,13 +31,21 @@ def on_cluster(on: On) -> Cluster:
     return on if isinstance(on, Cluster) else cluster(on)
 
 
-def asked_for(op: str, dtype: str, launch: str) -> Collective:
+def asked_for(
+    op: str, dtype: str, launch: str, *, registered: bool = False, symmetric: bool = False
+) -> Collective:
     """The operation in these words; UnknownName or UsageError for others."""
     if launch not in LAUNCHES:
         raise UsageError(
             f"{launch!r} is no way to launch", where="launch", why=f"known: {', '.join(LAUNCHES)}"
         )
-    return Collective(parse_operation(op), dtype=dtype, launch=launch)
+    return Collective(
+        parse_operation(op),
+        dtype=dtype,
+        launch=launch,
+        registered=registered,
+        symmetric=symmetric,
+    )
 
 
 def forced(target: Cluster, algo: str | None, proto: str | None) -> Cluster:

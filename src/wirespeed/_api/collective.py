@@ -55,6 +55,8 @@ def collective(
     algo: str | None = None,
     proto: str | None = None,
     launch: str = "process",
+    registered: bool = False,
+    symmetric: bool = False,
     siblings: Siblings = False,
     explain: bool = False,
     loads: bool = False,
@@ -70,6 +72,8 @@ def collective(
         algo: forces an algorithm.
         proto: forces a protocol.
         launch: process, thread or graph.
+        registered: whether buffers are registered: a wider band, not another time.
+        symmetric: whether they are symmetric memory: the same.
         siblings: groups that do the same at the same time: True for the other GPUs grouped alike,
             or a list, each written as `ranks` is.
         explain: also list what the library chose from.
@@ -78,7 +82,7 @@ def collective(
     Raises WirespeedError with what to do about it.
     """
     target = forced(on_cluster(on), algo, proto)
-    asked = asked_for(op, dtype, launch)
+    asked = asked_for(op, dtype, launch, registered=registered, symmetric=symmetric)
     bytes_ = sizes_of(sizes)
     group = group_of(ranks, target)
     beside = siblings_of(siblings, group, target)
@@ -99,6 +103,8 @@ def collective(
         algo=algo,
         proto=proto,
         launch=launch,
+        registered=registered or None,
+        symmetric=symmetric or None,
         siblings=siblings or None,
         library=str(target.software),
         fabric=target.fabric or None,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
-
 from wirespeed._api.clusters import cluster
 from wirespeed._api.counts import one_count
 from wirespeed._api.sources import resolved
@@ -14,6 +12,7 @@ from wirespeed.cli.options import MachineOptions
 from wirespeed.errors import Infeasible, UsageError
 from wirespeed.inventory import Resolved
 from wirespeed.topology.change import ChangeKind
+from wirespeed.topology.node_design import NodeDesign
 
 
 def as_dot(source: str, machine: MachineOptions) -> str:
@@ -45,10 +44,9 @@ def as_toml(source: str, machine: MachineOptions) -> str:
     """A cluster TOML that reads back as this cluster."""
     from wirespeed.readers.cluster_toml import write_cluster_toml
     from wirespeed.topology.cluster_spec import ClusterSpec
-    from wirespeed.topology.presets import preset
 
     found = resolved(source, gpu=machine.gpu)
-    base = preset(_preset_behind(source, found))
+    design = _design_of(source, found)
     on = cluster(
         found,
         nodes=one_count(machine.nodes) if machine.nodes else None,
@@ -57,25 +55,24 @@ def as_toml(source: str, machine: MachineOptions) -> str:
         changes=machine.change,
     )
     spec = ClusterSpec(
-        node=msgspec.structs.replace(base, gpu=found.machine.gpu),
+        node=design,
         nodes=on.nodes,
         fabric=machine.fabric or "",
         changes=tuple(map(str, on.changes)),
-        preset=base.name,
+        preset=found.machine.basis.preset,
     )
     return write_cluster_toml(spec)
 
 
-def _preset_behind(source: str, found: Resolved) -> str:
-    name = found.machine.basis.preset
-    if found.evidence or not name or found.machine.name != name:
+def _design_of(source: str, found: Resolved) -> NodeDesign:
+    if found.design is None:
         raise Infeasible(
             f"{source} cannot be written as TOML",
             where="--to toml",
-            why="only a preset is known by a design; what was read is known by its graph",
+            why="lost links, narrow slots and the bridges of a topology file have no place there",
             remedy="write --to nccl-xml, or begin from the preset that is nearest to it",
         )
-    return name
+    return found.design
 
 
 FORMATS: dict[str, Callable[[str, MachineOptions], str]] = {

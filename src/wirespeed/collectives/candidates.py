@@ -22,6 +22,7 @@ from wirespeed.collectives.copies import copy_candidate
 from wirespeed.collectives.costs import cost_class, costs_of
 from wirespeed.collectives.laid import Laid, lay, price
 from wirespeed.collectives.layout import Layout, layout_of
+from wirespeed.collectives.library.effective import as_set
 from wirespeed.collectives.library.environment import parse_settings
 from wirespeed.collectives.library.names import CHOSEN, Algorithm
 from wirespeed.collectives.library.p2p_channels import P2pChannels, p2p_channels
@@ -87,6 +88,7 @@ def options_of(
     group were alone.
     """
     operation = collective.operation
+    cluster = as_set(cluster)
     if operation in COPIES:
         return Options((copy_candidate(collective, cluster, group),))
     costs = costs_of(cost_class(cluster, collective.launch), cluster.parameters)
@@ -115,6 +117,7 @@ def options_of(
 def taken(collective: Collective, cluster: Cluster, group: Group, size: float) -> Candidate:
     """What the library takes for one size [B], without laying out the other ways."""
     sizes = np.array([size], np.float64)
+    cluster = as_set(cluster)
     if collective.operation in CHOSEN:
         plan = make_plan(collective, cluster, group)
         option = plan.options[int(plan.choice(sizes)[0])]
@@ -140,7 +143,9 @@ def schedule_named(
     """The schedule that a candidate of this algorithm stands for; copies have none."""
     if collective.operation not in CHOSEN:
         return _direct(collective.operation, len(group))
-    schedule = _schedule(Algorithm(algorithm), collective, layout_of(cluster, group))
+    able = as_set(cluster)
+    cross_nic = able.abilities.cross_nic
+    schedule = _schedule(Algorithm(algorithm), collective, layout_of(able, group), cross_nic)
     assert schedule is not None
     return schedule
 
@@ -158,13 +163,14 @@ def laid_schedules(
     """
     layout = layout_of(on.cluster, on.group)
     beside = {id(groups[0]): layout_of(on.cluster, groups[0]) for groups in alike}
+    cross_nic = on.cluster.abilities.cross_nic
     laid = {}
     for algorithm, channels in sorted(algorithms.items()):
 
         def schedule_of(group: Group, algorithm: Algorithm = algorithm) -> Schedule | None:
-            return _schedule(algorithm, collective, beside[id(group)])
+            return _schedule(algorithm, collective, beside[id(group)], cross_nic)
 
-        schedule = _schedule(algorithm, collective, layout)
+        schedule = _schedule(algorithm, collective, layout, cross_nic)
         if schedule is not None:
             loads = sibling_loads(on.cluster, alike, schedule_of)
             laid[algorithm] = lay(schedule, on, loads, P2pChannels(channels, channels))
@@ -177,11 +183,15 @@ def _direct(operation: Operation, ranks: int) -> Schedule:
     return sendrecv_schedule(ranks)
 
 
-def _schedule(algorithm: Algorithm, collective: Collective, layout: Layout) -> Schedule | None:
+def _schedule(
+    algorithm: Algorithm, collective: Collective, layout: Layout, cross_nic: bool
+) -> Schedule | None:
     operation = collective.operation
     match algorithm:
         case Algorithm.RING:
-            return ring_schedule(operation, find_rings(layout), collective.root)
+            return ring_schedule(
+                operation, find_rings(layout, cross_nic=cross_nic), collective.root
+            )
         case Algorithm.TREE:
             return tree_schedule(layout)
         case Algorithm.NVLS:

@@ -179,7 +179,12 @@ class Carrier:
         if wiring is not None:
             out, into = nic_out[named].astype(np.int32), nic_in[named].astype(np.int32)
             named[named] = wiring.reachable(out, into)
-        free = np.flatnonzero(~named)
+        free, kept = np.flatnonzero(~named), np.flatnonzero(named)
+        if len(kept) and not self.cluster.abilities.cross_nic:
+            # A ring that must leave by the NIC that it came in by does so from another GPU's.
+            doors = doors_of(self.cluster, self.group)
+            rank = transfers.source[far[kept]]
+            via[kept] = doors.beside(self.cluster, self.group, rank, nic_out[kept])
         if len(free):
             ends = transfers.source[far[free]], transfers.target[far[free]]
             doors = doors_of(self.cluster, self.group)

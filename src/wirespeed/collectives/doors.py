@@ -74,6 +74,18 @@ class Doors:
             nic_in[stuck] = there[row, chosen]
         return Routed(via=via, nic_out=leave, nic_in=nic_in)
 
+    def beside(self, cluster: Cluster, group: Group, source: Ids, nic: Ids) -> Ids:
+        """[t] the GPU that hands messages to NICs of its node: the source, or its proxy with PXN.
+
+        A source that is next to the NIC needs none.
+        """
+        topology, gpu = cluster.topology, group.gpus[source]
+        if not self._may_proxy(cluster, group):
+            return gpu
+        near = (_nearest(cluster, gpu) == nic[:, None]).any(axis=1)
+        proxy = self.proxy[topology.node[nic], topology.rail[nic]]
+        return np.where(near | (proxy < 0), gpu, proxy)
+
     @staticmethod
     def _may_proxy(cluster: Cluster, group: Group) -> bool:
         env = cluster.software.env

@@ -13,7 +13,13 @@ from wirespeed.catalog import gpu
 from wirespeed.collectives.bounds import Bounds, bounds_of
 from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.candidates import options_of
-from wirespeed.collectives.notes import bottleneck_rows, cluster_row, option_rows, slow_gpus
+from wirespeed.collectives.notes import (
+    bottleneck_rows,
+    buffer_notes,
+    cluster_row,
+    option_rows,
+    slow_gpus,
+)
 from wirespeed.collectives.operation import COPIES, Collective, Operation, bus_factor
 from wirespeed.collectives.peers import domain_of
 from wirespeed.collectives.result import CollectiveForecast, ForecastRow, RoutingSpread
@@ -146,7 +152,12 @@ def forecast(
     chosen = [lines[seed].taken(k).bottleneck for k, seed in enumerate(middle.tolist())]
     return CollectiveForecast(
         parameters=ParameterSet(cluster.parameters.digest),
-        warnings=(*cluster.warnings, *line.notices, *slow_gpus(cluster, members)),
+        warnings=(
+            *cluster.warnings,
+            *line.notices,
+            *buffer_notes(collective),
+            *slow_gpus(cluster, members),
+        ),
         machine=cluster.machine.name,
         gpu=gpu(cluster.machine.gpu).name,
         library=str(cluster.software),

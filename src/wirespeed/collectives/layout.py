@@ -6,7 +6,8 @@ compute NIC next to it. Algorithms build on these; equal domains are worked out 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ class Shape:
         nearest: [positions] the NIC that is each one's own, as in `doors`; -1 for none.
         walks: on a mesh of direct links, a walk for each door that shares no lane with the others:
             positions, NIC to enter by, NIC to leave by. Empty where there is no such set.
+        beside: the positions next to each NIC of `doors`.
     """
 
     orders: tuple[tuple[Ids, float], ...]
@@ -38,6 +40,7 @@ class Shape:
     node: tuple[int, ...]
     nearest: tuple[int, ...]
     walks: tuple[tuple[Ids, int, int], ...] = ()
+    beside: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +114,7 @@ def _shape(cluster: Cluster, part: _Part) -> Shape:
         node=tuple((cluster.topology.node[gpus] - first).tolist()),
         nearest=tuple(nearest),
         walks=tuple(local_walks(cluster, gpus, doors, exits)),
+        beside={nic - begin: tuple(positions) for nic, positions in part.nics.items()},
     )
 
 

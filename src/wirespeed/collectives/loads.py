@@ -14,6 +14,7 @@ from wirespeed.collectives.carry import Carrier
 from wirespeed.collectives.copies import copy_paths
 from wirespeed.collectives.costs import cost_class, costs_of
 from wirespeed.collectives.laid import overhead, term_loads
+from wirespeed.collectives.library.effective import as_set
 from wirespeed.collectives.operation import COPIES, Collective
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.result import LoadReport, LoadRow
@@ -73,6 +74,7 @@ def loads_of(
     Those of siblings, which do the same at the same time, are among them. Raises Infeasible where
     GPUs have no way to each other.
     """
+    cluster = as_set(cluster)
     if siblings:
         options = options_of(collective, cluster, group, siblings)
         candidate = options.candidates[int(options.choice(np.array([size], np.float64))[0])]

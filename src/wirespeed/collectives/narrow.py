@@ -21,8 +21,7 @@ Floats = npt.NDArray[np.float64]
 def through_channels(schedule: Schedule, domain: Ids, channels: P2pChannels) -> Floats:
     """[rows, terms] bytes through a channel for each byte of the collective, the most of any.
 
-    `domain` [ranks] tells which ranks reach each other without the network. Nothing where switches
-    do the work, as with NVLS.
+    `domain` [ranks] tells which ranks reach each other without the network.
     """
     rows = np.zeros((2, len(Term)))
     if schedule.algorithm == "Direct":
@@ -35,13 +34,14 @@ def through_channels(schedule: Schedule, domain: Ids, channels: P2pChannels) -> 
 
 
 def _most_sent(schedule: Schedule, ranks: int) -> float:
-    """What the busiest rank sends; 0 where a phase has spokes."""
-    if any(phase.spokes is not None for phase in schedule.phases):
-        return 0.0
+    """What the busiest rank sends, to others and to switches that add up."""
     sent = np.zeros(ranks)
     for phase in schedule.phases:
-        one = phase.transfers
+        one, spokes = phase.transfers, phase.spokes
         sent += phase.repeat * np.bincount(one.source, one.share, minlength=ranks)
+        if spokes is not None:
+            inside = spokes.nic < 0
+            sent += np.bincount(spokes.rank[inside], spokes.out[inside], minlength=ranks)
     return float(sent.max())
 
 

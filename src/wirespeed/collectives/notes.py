@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from wirespeed.collectives.bounds import Bounds
 from wirespeed.collectives.candidate import Candidate
+from wirespeed.collectives.operation import Collective
 from wirespeed.collectives.peers import domain_of
 from wirespeed.collectives.result import ClusterRow, ForecastRow, Option, ResourceRow
 from wirespeed.topology.address import name_of, resource_name
@@ -49,6 +50,16 @@ def slow_gpus(cluster: Cluster, group: Group) -> tuple[Notice, ...]:
         "takes as long as before; in training the others wait for those GPUs"
     )
     return (Notice("slow-gpu", text, name_of(cluster.topology, slow[0])),)
+
+
+def buffer_notes(collective: Collective) -> tuple[Notice, ...]:
+    """The notice that registered or symmetric buffers are not modelled; none for ordinary ones."""
+    given = (("registered", collective.registered), ("symmetric", collective.symmetric))
+    kinds = [name for name, is_so in given if is_so]
+    if not kinds:
+        return ()
+    text = f"{' and '.join(kinds)} buffers are forecast like others: the call may be faster"
+    return (Notice("buffers-not-modelled", text, "buffers"),)
 
 
 def bottleneck_rows(cluster: Cluster, resources: Sequence[int]) -> tuple[ResourceRow, ...]:

@@ -34,8 +34,11 @@ class Rings:
     weight: npt.NDArray[np.float64]
 
 
-def find_rings(layout: Layout) -> Rings:
-    """The rings that the library would build for a group of two ranks or more."""
+def find_rings(layout: Layout, *, cross_nic: bool = True) -> Rings:
+    """The rings that the library would build for a group of two ranks or more.
+
+    Without `cross_nic` a ring leaves every domain by the NIC that it came in by.
+    """
     if len(layout) == 1:
         orders = layout.shapes[0].orders
         order = layout.ranks[0][np.array([ring for ring, _ in orders])]
@@ -43,13 +46,15 @@ def find_rings(layout: Layout) -> Rings:
         weight = np.array([lanes for _, lanes in orders])
         return Rings(order, none, none, weight / weight.sum())
     channels = max(1, layout.doors)
-    turn = _turn(layout, channels)
+    turn = _turn(layout, channels) if cross_nic else 0
     walks = [_walks(shape, channels, turn) for shape in layout.shapes]
+    if not cross_nic:
+        walks = [[walk._replace(leave=walk.enter) for walk in several] for several in walks]
     flat = np.concatenate(layout.ranks)
     order = np.empty((channels, len(flat)), np.int64)
     nic_out, nic_in = np.full_like(order, -1), np.full_like(order, -1)
     for channel, columns in enumerate(zip(order, nic_out, nic_in, strict=True)):
-        _lay_channel(layout, flat, [w[channel] for w in walks], *columns)
+        _lay_channel(layout, flat, [w[channel] for w in walks], *columns, back=cross_nic)
     return Rings(order, nic_out, nic_in, np.full(channels, 1 / channels))
 
 
@@ -65,16 +70,23 @@ class _Walk(NamedTuple):
 
 
 def _lay_channel(
-    layout: Layout, flat: Ids, walks: list[_Walk], order: Ids, nic_out: Ids, nic_in: Ids
+    layout: Layout,
+    flat: Ids,
+    walks: list[_Walk],
+    order: Ids,
+    nic_out: Ids,
+    nic_in: Ids,
+    *,
+    back: bool,
 ) -> None:
     """Writes one ring over all domains: ranks, NICs that they send by and the next receive by.
 
-    `flat` are the ranks, domain by domain. Every other domain is walked backwards, so that what
+    `flat` are the ranks, domain by domain. Every other domain is walked `back`wards, so that what
     leaves by a NIC enters the next domain by the same one: traffic stays on its rail.
     """
     sizes = layout.sizes
     first = np.cumsum(sizes) - sizes
-    backwards = np.arange(len(layout)) % 2 == 1
+    backwards = (np.arange(len(layout)) % 2 == 1) & back
     enter, leave = np.full(len(layout), -1), np.full(len(layout), -1)
     for kind, walk in enumerate(walks):
         for turned, step in ((False, walk), (True, walk.reversed())):
@@ -119,9 +131,11 @@ def _door_to_door(shape: Shape, enter: int, leave: int) -> _Walk:
     (first, nic_in), (last, nic_out) = shape.doors[enter], shape.doors[leave]
     walk = _from(shape.orders[0][0], first)
     if first == last and len(walk) > 1:
-        # Out by the NIC that it came in by: from another GPU of that node, or by that GPU's own.
+        # Out by the NIC that it came in by: from another GPU of that node, next to that NIC if one
+        # is, or by that GPU's own.
         beside = [int(p) for p in walk[1:] if shape.node[p] == shape.node[first]]
-        last = beside[-1] if beside else int(walk[-1])
+        sharing = [p for p in beside if p in shape.beside.get(nic_in, ())]
+        last = [int(walk[-1]), *beside, *sharing][-1]
         nic_out = nic_out if beside else shape.nearest[last]
     if first != last:
         walk = np.append(walk[walk != last], last)

@@ -29,6 +29,10 @@ WIDER = 0.15
 """By how much of its width on a logarithmic scale a band grows for each input that is open."""
 
 
+_OPEN = ("setting-not-modelled", "buffers-not-modelled")
+"""Notices of a forecast about what moves a number and is left out."""
+
+
 class BandClass(msgspec.Struct, frozen=True):
     """Rows that share a band; `any` stands for all of a kind."""
 
@@ -110,8 +114,10 @@ def with_bands(
 ) -> CollectiveForecast:
     """The forecast with `low_us`, `high_us` and `validity` of every row.
 
-    `unknown` counts inputs that are open beyond the usual (an unknown word): each widens the band.
+    `unknown` counts inputs that are open beyond the usual (an unknown word): each widens the band,
+    and so does each that the forecast says it does not model.
     """
+    unknown += sum(notice.code in _OPEN for notice in forecast.warnings)
     platform = platform_of_group(forecast.rows, cluster, group)
     generation = generation_name(cluster.machine.gpu)
     rows = tuple(

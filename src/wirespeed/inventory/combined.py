@@ -13,12 +13,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from wirespeed.catalog import Gpu, gpu
-from wirespeed.errors import UnknownName
+from wirespeed.errors import InputError, UnknownName
 from wirespeed.evidence import Evidence, Fact
+from wirespeed.inventory.design_of import design_of
 from wirespeed.inventory.from_xml import XmlMachine, machines_of_xml
 from wirespeed.inventory.gpu_model import named_gpu
 from wirespeed.inventory.graph_words import graph_words
-from wirespeed.inventory.machine import read_machine, remarks_of
+from wirespeed.inventory.machine import Read, read_machine, remarks_of
 from wirespeed.inventory.match import best_match
 from wirespeed.inventory.merged import Merged, merge
 from wirespeed.inventory.node_facts import NodeFacts, node_facts, peer_to_peer
@@ -26,6 +27,7 @@ from wirespeed.inventory.slots import with_slots_as_read
 from wirespeed.readers import nccl_xml
 from wirespeed.topology.kinds import ComponentKind
 from wirespeed.topology.machine import Basis, Machine
+from wirespeed.topology.node_design import NodeDesign
 from wirespeed.topology.presets import preset, preset_names
 from wirespeed.topology.software import Abilities, Notice
 from wirespeed.topology.unit import Unit
@@ -40,10 +42,14 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Combined:
-    """A machine, and how many nodes the files show of it."""
+    """A machine, how many nodes the files show of it, and the design that it has, where one does.
+
+    A design has no place for lost links and narrow slots, nor for what only a topology file tells.
+    """
 
     machine: Machine
     nodes: int
+    design: NodeDesign | None = None
 
 
 def combine(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Combined:
@@ -54,25 +60,44 @@ def combine(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Combined
     """
     trees = [part for part in evidence if nccl_xml.NAME in part.format.split("+")]
     if not trees:
-        return Combined(read_machine(evidence, gpu=gpu).machine, 1)
+        read = read_machine(evidence, gpu=gpu)
+        return Combined(read.machine, 1, design_of(read))
     others = [part for part in evidence if part not in trees]
     machines = machines_of_xml(trees[0])
     first = machines[0]
-    build = _whole if first.complete else _skeleton
-    machine = build(trees[0], first, others, gpu)
+    if not len(first.unit.of_kind(ComponentKind.GPU)) and not _has_gpus(others):
+        raise _no_gpu(trees[0])
+    design: NodeDesign | None = None
+    if first.complete:
+        machine = _whole(trees[0], first, others, gpu)
+    else:
+        completed = _skeleton(trees[0], first, others, gpu)
+        machine, design = completed.machine, design_of(completed)
     notices = (*_left_out(trees, machines), *machine.warnings)
-    return Combined(replace(machine, warnings=notices), first.nodes)
+    return Combined(replace(machine, warnings=notices), first.nodes, design)
+
+
+def _no_gpu(tree: Evidence) -> InputError:
+    """Why a tree without a GPU is no machine: its author left what is where to NCCL."""
+    places = {fact.subject for fact in tree.facts if fact.subject.startswith("pci ")}
+    return InputError(
+        "the file does not say which devices are GPUs",
+        where=tree.file,
+        why=f"it places {len(places)} PCI devices on CPUs and leaves the rest to NCCL",
+        remedy="give the dump of NCCL_TOPO_DUMP_FILE, or the name of a preset",
+    )
 
 
 def _skeleton(
     tree: Evidence, found: XmlMachine, others: Sequence[Evidence], option: str | None
-) -> Machine:
+) -> Read:
     words = _as_words(found, tree.file, gpus_too=False)
     # A rate that the file does not state is the preset's to give, not that of the NIC's kind.
     stated = _with_rate(tree)
     kept = [f for f in words.facts if f.attribute != "rate_Gbps" or f.subject in stated]
     words = Evidence(words.format, words.file, (*kept, *_host_facts(found)))
-    machine = read_machine([words, *others], gpu=option).machine
+    read = read_machine([words, *others], gpu=option)
+    machine = read.machine
     text = (
         "the file is a skeleton that NCCL completes on the machine itself: links between GPUs "
         f"and the rates of PCIe links are taken from preset {machine.platform}"
@@ -81,9 +106,8 @@ def _skeleton(
     network = machine.network
     if {network, found.network} == _CABLES and len(found.unit.of_kind(ComponentKind.NIC)):
         network = found.network
-    return replace(
-        machine, network=network, warnings=(*remarks_of([tree]), first, *machine.warnings)
-    )
+    warnings = (*remarks_of([tree]), first, *machine.warnings)
+    return replace(read, machine=replace(machine, network=network, warnings=warnings))
 
 
 def _with_rate(tree: Evidence) -> set[str]:

@@ -17,6 +17,7 @@ from wirespeed.topology.assemble import FabricDesign
 from wirespeed.topology.change import Change
 from wirespeed.topology.machine import Basis, Machine
 from wirespeed.topology.machines import machine_of
+from wirespeed.topology.node_design import NodeDesign
 from wirespeed.topology.presets import preset
 from wirespeed.topology.software import Notice, Software
 
@@ -41,6 +42,7 @@ class Resolved:
         fabric: name and design that the source gives; None: the platform's default.
         software, changes: what the source sets.
         evidence: what was read, file by file; empty for a preset or a TOML.
+        design: the node's design, where one says all of it.
     """
 
     machine: Machine
@@ -49,6 +51,7 @@ class Resolved:
     software: Software | None = None
     changes: tuple[Change, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    design: NodeDesign | None = None
 
 
 def resolve(source: str, *, gpu: str | None = None, stdin: Input | None = None) -> Resolved:
@@ -119,7 +122,7 @@ def _of_evidence(
 
     found = combine(evidence, gpu=gpu)
     machine = replace(found.machine, warnings=(*notices, *found.machine.warnings))
-    return Resolved(machine, nodes=found.nodes, evidence=tuple(evidence))
+    return Resolved(machine, nodes=found.nodes, evidence=tuple(evidence), design=found.design)
 
 
 def _live(gpu: str | None) -> Resolved:
@@ -137,9 +140,10 @@ def _of_preset(name: str, gpu: str | None) -> Resolved:
     except UnknownName as error:
         raise _neither(name, error) from None
     if gpu is None:
-        return Resolved(machine_of(design))
+        return Resolved(machine_of(design), design=design)
     changed = msgspec.structs.replace(design, gpu=gpu_row(gpu).key)
-    return Resolved(replace(machine_of(changed), basis=Basis("option", design.name)))
+    machine = replace(machine_of(changed), basis=Basis("option", design.name))
+    return Resolved(machine, design=changed)
 
 
 def _neither(name: str, error: UnknownName) -> WirespeedError:

@@ -122,8 +122,8 @@ def is_rail_only(change: Change) -> bool:
 def changed(cluster: Cluster, changes: Iterable[Change]) -> Cluster:
     """The cluster under more changes: overlays on what is there, nothing is built anew.
 
-    Raises UsageError for a change of the machine itself, which has to be built; UnknownName where
-    a change names nothing.
+    Raises UsageError for a change of the machine itself or one that parts its rails, which have to
+    be built; UnknownName where a change names nothing.
     """
     edits = tuple(changes)
     topology, software, compute = cluster.topology, cluster.software, dict(cluster.compute)
@@ -145,11 +145,11 @@ def changed(cluster: Cluster, changes: Iterable[Change]) -> Cluster:
             case ChangeKind.ENV:
                 env = {**software.env, change.subject: str(change.value)}
                 software = replace(software, env=env)
-            case ChangeKind.MACHINE:
+            case ChangeKind.MACHINE | ChangeKind.ROUTING:
                 raise UsageError(
                     f"{change} cannot be laid over a cluster",
                     where="--change",
-                    why="it changes the machine that the cluster is built of",
+                    why="it changes the machine or the fabric that the cluster is built of",
                     remedy="build the cluster with it",
                 )
     return replace(

@@ -70,6 +70,14 @@ class Router:
             {key: value for key, value in self._nearest.items() if key[0] < first},
         )
 
+    def without(self, nics: Ids) -> Router:
+        """A router for the same topology that never takes these NICs (component ids)."""
+        usable = self.usable_nics().copy()
+        usable[nics] = False
+        if np.array_equal(usable, self.usable_nics()):
+            return self
+        return Router(self.topology, self._classes, self._rows, _usable=usable)
+
     def routes(self, unit: int) -> UnitRoutes:
         """The routes inside a unit of the cluster."""
         key = self.class_of(unit)

@@ -52,7 +52,7 @@ def test_collnet_names_both_of_its_algorithms():
 
 
 def test_switches_levels_and_numbers():
-    settings = settings_of(
+    env = dict(
         NCCL_NVLS_ENABLE="0",
         NCCL_P2P_DISABLE="1",
         NCCL_SHM_DISABLE="1",
@@ -68,6 +68,10 @@ def test_switches_levels_and_numbers():
         NCCL_NTHREADS="256",
         NCCL_BUFFSIZE="8388608",
     )
+    settings, notices = parse_settings(Software(env=env))
+    # What is read and does not act on a forecast says so.
+    unmoved = ("SHM_DISABLE", "IB_QPS_PER_CONNECTION", "IB_SPLIT_DATA_ON_QPS", "BUFFSIZE")
+    assert [n.text.partition("=")[0] for n in notices] == [f"NCCL_{name}" for name in unmoved]
     assert (settings.nvls, settings.p2p, settings.shm, settings.pxn) == (False,) * 4
     assert (settings.gdr_level, settings.p2p_level) == (PathType.PHB, PathType.SYS)
     assert (settings.cross_nic, settings.channels_per_net_peer) == (1, 4)

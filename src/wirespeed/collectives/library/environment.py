@@ -59,6 +59,8 @@ class LibrarySettings(msgspec.Struct, frozen=True):
     split_data_on_qps: bool = False
     collnet: bool = False
     mnnvl: bool = True
+    rdma: bool = True
+    """Off with NCCL_IB_DISABLE=1 or NCCL_NET=Socket."""
     pat: bool | None = None
     threads: int | None = None
     buffer_bytes: int = 4 * 2**20
@@ -74,6 +76,7 @@ def parse_settings(software: Software) -> tuple[LibrarySettings, tuple[Notice, .
     """
     values: dict[str, Any] = {}
     notices: list[Notice] = []
+    usual = LibrarySettings()
     for name, text in software.env.items():
         reader = _READERS.get(name)
         if reader is None:
@@ -82,6 +85,10 @@ def parse_settings(software: Software) -> tuple[LibrarySettings, tuple[Notice, .
             continue
         field, read = reader
         _take(values, notices, name, field, read, str(text))
+        if field in _WITHOUT_EFFECT and values.get(field, getattr(usual, field)) != getattr(
+            usual, field
+        ):
+            notices.append(_not_modelled(name, text))
     for option, (field, read) in _OPTIONS.items():
         if option in software.settings:
             _take(values, notices, f"--{option}", field, read, software.settings[option])
@@ -115,9 +122,13 @@ def _take(
         value = min(value, values[field])
     if field == "min_channels" and field in values and name.startswith("NCCL_"):
         value = max(value, values[field])
+    if field == "rdma":
+        value = value and values.get(field, True)
     values[field] = value
 
 
+_WITHOUT_EFFECT = ("shm", "qps_per_connection", "split_data_on_qps", "buffer_bytes", "tuner")
+"""Fields that are read and do not act on a forecast."""
 _UNSET = ("", "default", "none", "-2", "unset")
 _TRUE = {"1": True, "2": True, "true": True, "yes": True, "on": True}
 _SWITCH = _TRUE | {"0": False, "false": False, "no": False, "off": False}
@@ -162,6 +173,10 @@ def _cross_nic(text: str) -> int:
     return {"0": 0, "1": 1, "2": 2}[text]
 
 
+def _net(text: str) -> bool:
+    return text.lower() != "socket"
+
+
 def _hca(text: str) -> HcaFilter:
     exclude = text.startswith("^")
     rest = text.removeprefix("^")
@@ -195,6 +210,8 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     "NCCL_IB_SPLIT_DATA_ON_QPS": ("split_data_on_qps", _switch),
     "NCCL_COLLNET_ENABLE": ("collnet", _switch),
     "NCCL_MNNVL_ENABLE": ("mnnvl", _switch),
+    "NCCL_IB_DISABLE": ("rdma", _off_switch),
+    "NCCL_NET": ("rdma", _net),
     "NCCL_PAT_ENABLE": ("pat", _switch),
     "NCCL_NTHREADS": ("threads", _count),
     "NCCL_BUFFSIZE": ("buffer_bytes", _count),
@@ -216,7 +233,6 @@ _NEUTRAL = (
     "IB_PCI",
     "IB_ADAPTIVE",
     "IB_AR",
-    "IB_DISABLE",
     "NET",
     "TOPO",
     "GRAPH",

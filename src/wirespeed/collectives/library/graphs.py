@@ -54,7 +54,7 @@ def find_graphs(
 ) -> Graphs:
     """The graphs of a group of two ranks or more; the poorest node decides for all."""
     team = team_of(cluster, group)
-    views = [look(cluster, gpus, settings) for gpus in _different_hosts(cluster, group)]
+    views = [look(cluster, gpus) for gpus in _different_hosts(cluster, group)]
     ring = _weakest(_ring(view, team, constants, settings) for view in views)
     tree = _weakest(_tree(view, ring, team, constants) for view in views)
     multicast = _weakest(_nvls(view, ring, team, constants) for view in views)

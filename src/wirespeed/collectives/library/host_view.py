@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from wirespeed.catalog import gpu
 from wirespeed.collectives.library.constants import planning
-from wirespeed.collectives.library.environment import LibrarySettings
 from wirespeed.collectives.mesh_rings import disjoint_rings
 from wirespeed.collectives.peers import Leg, peer_leg
 from wirespeed.topology.cluster import Cluster
@@ -51,10 +50,10 @@ class HostView:
     shared_nics: bool
 
 
-def look(cluster: Cluster, gpus: Ids, settings: LibrarySettings) -> HostView:
+def look(cluster: Cluster, gpus: Ids) -> HostView:
     """The view of GPUs (component ids) of one node or NVLink domain."""
     lanes, per_lane = _mesh_lanes(cluster, gpus), nvlink_speed(cluster)
-    nics, type_inter, shared = _nics(cluster, gpus, settings)
+    nics, type_inter, shared = _nics(cluster, gpus)
     spokes = _switch_total(cluster, gpus) * per_lane
     switched = spokes > 0 and _nvlink_used(cluster, gpus)
     count = len(gpus)
@@ -98,9 +97,9 @@ def nvlink_speed(cluster: Cluster) -> float:
     return ([speed for least, speed in known.nvlink_GBps if cc >= least] or [0.0])[-1]
 
 
-def nic_speed(cluster: Cluster, device: int, settings: LibrarySettings) -> float:
+def nic_speed(cluster: Cluster, device: int) -> float:
     """What the library credits all NICs nearest to a GPU with [GB/s]; 0 without any."""
-    speeds, _, _ = _nics(cluster, np.array([device]), settings)
+    speeds, _, _ = _nics(cluster, np.array([device]))
     return sum(speeds)
 
 
@@ -207,9 +206,7 @@ def _gpu_pcie(cluster: Cluster, device: int) -> float:
     return max(speeds, default=math.inf)
 
 
-def _nics(
-    cluster: Cluster, gpus: Ids, settings: LibrarySettings
-) -> tuple[tuple[float, ...], PathType, bool]:
+def _nics(cluster: Cluster, gpus: Ids) -> tuple[tuple[float, ...], PathType, bool]:
     """Speed of each NIC nearest to one of these GPUs, the farthest way to one, and sharing."""
     topology = cluster.topology
     speeds: dict[int, float] = {}
@@ -217,8 +214,6 @@ def _nics(
     farthest = PathType.LOC
     for device in gpus.tolist():
         for nic in cluster.router.nearest_nics(device):
-            if not settings.hca.allows(topology.labels.get(nic, f"mlx5_{topology.index[nic]}")):
-                continue
             way = _path_speed(cluster, device, nic)
             speeds[nic] = max(speeds.get(nic, 0.0), min(topology.rate[nic] / 1e9, way))
             neighbours[nic] = neighbours.get(nic, 0) + 1

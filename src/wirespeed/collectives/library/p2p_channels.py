@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 
 from wirespeed.collectives.library.constants import constants_of
-from wirespeed.collectives.library.environment import LibrarySettings, parse_settings
+from wirespeed.collectives.library.environment import parse_settings
 from wirespeed.collectives.library.graphs import find_graphs, team_of
 from wirespeed.collectives.library.host_view import nic_speed
 from wirespeed.topology.cluster import Cluster, Group
@@ -52,13 +52,13 @@ def p2p_channels(cluster: Cluster, group: Group) -> P2pChannels:
         while each * team.ranks > total * _PEERS_A_CHANNEL and each > 1:
             each //= 2
         return P2pChannels(total, min(total, each))
-    each = _power(math.ceil(_slowest_nics(cluster, group, settings) / _ASSUMED_GBPS))
+    each = _power(math.ceil(_slowest_nics(cluster, group) / _ASSUMED_GBPS))
     while each * math.ceil(team.ranks / _BATCH) > total and each > 1:
         each //= 2
     return P2pChannels(total, min(total, each))
 
 
-def _slowest_nics(cluster: Cluster, group: Group, settings: LibrarySettings) -> float:
+def _slowest_nics(cluster: Cluster, group: Group) -> float:
     """[GB/s] of the NICs of the rank that has least; all its nearest count."""
     first: dict[tuple[int, int], int] = {}
     topology = cluster.topology
@@ -66,7 +66,7 @@ def _slowest_nics(cluster: Cluster, group: Group, settings: LibrarySettings) -> 
         unit = topology.unit_at(gpu)
         place = gpu - int(topology.first_component[unit])
         first.setdefault((cluster.router.class_of(unit), place), gpu)
-    return min(nic_speed(cluster, gpu, settings) for gpu in first.values())
+    return min(nic_speed(cluster, gpu) for gpu in first.values())
 
 
 def _power(number: float) -> int:

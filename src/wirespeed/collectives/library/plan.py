@@ -13,6 +13,7 @@ from msgspec import structs
 from wirespeed.collectives.library.availability import Situation, why_not
 from wirespeed.collectives.library.channels import channels_used
 from wirespeed.collectives.library.constants import constants_of
+from wirespeed.collectives.library.effective import as_set
 from wirespeed.collectives.library.environment import LibrarySettings, parse_settings
 from wirespeed.collectives.library.graphs import find_graphs, team_of
 from wirespeed.collectives.library.names import CHOSEN, Algorithm
@@ -24,7 +25,7 @@ from wirespeed.collectives.protocol import Protocol
 from wirespeed.errors import UsageError
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import ComponentKind
-from wirespeed.topology.software import Notice
+from wirespeed.topology.software import Abilities, Notice
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -135,7 +136,9 @@ def make_plan(
             f"there is nothing to choose for {collective.operation}",
             why="it is made of sends and receives, or is a copy",
         )
+    cluster = as_set(cluster)
     settings, notices = parse_settings(cluster.software)
+    settings = _as_able(settings, cluster.abilities)
     constants = constants_of(cluster.software.version)
     on = Situation(
         collective=collective,
@@ -153,6 +156,12 @@ def make_plan(
     if tuner is None and on.team.gfx:
         tuner = rccl_tuner(on.team)
     return Plan(options, reasons, on, tuner, notices)
+
+
+def _as_able(settings: LibrarySettings, abilities: Abilities) -> LibrarySettings:
+    """The settings less what the hardware cannot do."""
+    cross = settings.cross_nic if abilities.cross_nic else 0
+    return structs.replace(settings, cross_nic=cross, pxn=settings.pxn and abilities.pxn)
 
 
 def has_multicast(cluster: Cluster) -> bool:

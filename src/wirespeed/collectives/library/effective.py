@@ -1,0 +1,51 @@
+"""as_set: a cluster as the library sees it, once its environment has taken abilities away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from wirespeed.collectives.library.environment import LibrarySettings, parse_settings
+from wirespeed.topology.cluster import Cluster
+from wirespeed.topology.kinds import ComponentKind
+from wirespeed.topology.model import Topology
+from wirespeed.topology.router import Router
+
+
+def as_set(cluster: Cluster) -> Cluster:
+    """The cluster with what NCCL_NET, _IB_DISABLE, _IB_HCA, _PXN_DISABLE and _CROSS_NIC leave.
+
+    What a change took away stays away. Doing it twice changes nothing more.
+    """
+    if not cluster.software.env:
+        return cluster
+    settings, _ = parse_settings(cluster.software)
+    abilities = cluster.abilities
+    socket = abilities.socket or not settings.rdma
+    limited = replace(
+        abilities,
+        socket=socket,
+        gdr=abilities.gdr and settings.rdma,
+        pxn=abilities.pxn and settings.pxn,
+        cross_nic=abilities.cross_nic and settings.cross_nic > 0,
+    )
+    router = _router(cluster, settings)
+    if limited == abilities and router is cluster.router:
+        return cluster
+    return replace(cluster, abilities=limited, router=router)
+
+
+def device_name(topology: Topology, nic: int) -> str:
+    """What the library calls a NIC (component id): its own name, or mlx5_ and its number."""
+    return topology.labels.get(nic, f"mlx5_{topology.index[nic]}")
+
+
+def _router(cluster: Cluster, settings: LibrarySettings) -> Router:
+    """A router that takes no NIC that NCCL_IB_HCA leaves out."""
+    if not settings.hca.names:
+        return cluster.router
+    topology = cluster.topology
+    nics = topology.of_kind(ComponentKind.NIC)
+    barred = [nic for nic in nics.tolist() if not settings.hca.allows(device_name(topology, nic))]
+    return cluster.router.without(np.array(barred, np.int64))

@@ -1,0 +1,132 @@
+"""Every capability and setting moves a forecast the right way somewhere, or says it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from collectives.collective_cases import PLATEAU, cluster, machine
+from wirespeed.collectives.forecast import forecast
+from wirespeed.collectives.operation import Collective, Operation
+from wirespeed.comparison.bands import with_bands
+from wirespeed.topology.change import parse_change
+from wirespeed.topology.cluster import Cluster, build_cluster, changed, everyone
+from wirespeed.topology.fabrics.table import fabric_from_table
+
+LARGE = PLATEAU
+HCA = "env:NCCL_IB_HCA=mlx5_0"
+SHARP = "env:NCCL_COLLNET_ENABLE=1"
+
+# operation, preset, nodes, bytes, what is given besides, the change, at least so much slower
+SLOWER = [
+    ("all_reduce", "dgx-a100", 2, LARGE, "", "gdr=off", 2),
+    ("all_reduce", "dgx-a100", 2, LARGE, "", "acs=on", 1.5),
+    ("all_reduce", "dgx-h100", 1, LARGE, "", "p2p=off", 5),
+    ("all_reduce", "dgx-h100", 1, LARGE, "", "nvls=off", 1.2),
+    ("all_reduce", "dgx-h100", 8, LARGE, SHARP, "sharp=off", 1.2),
+    ("all_reduce", "dgx-h100", 4, LARGE, "algo=Ring pxn=off", "cross-nic=off", 1.4),
+    ("alltoall", "dgx-h100", 4, LARGE, "routing=rail-only", "pxn=off", 1.2),
+    ("alltoall", "dgx-h100", 4, LARGE, "pxn=off", "routing=rail-only", 1.2),
+    ("all_reduce", "dgx-h100", 2, LARGE, "", "net=socket", 1.5),
+    ("all_reduce", "dgx-h100", 2, LARGE, "", "env:NCCL_NET=Socket", 1.5),
+    ("all_reduce", "dgx-h100", 2, LARGE, "", "env:NCCL_IB_DISABLE=1", 1.5),
+    ("all_reduce", "dgx-h100", 1, LARGE, "", "algo=Ring", 1.2),
+    ("all_reduce", "dgx-h100", 1, LARGE, "", "env:NCCL_ALGO=Ring", 1.2),
+    ("all_reduce", "dgx-h100", 1, LARGE, "", "proto=LL", 2),
+    ("all_reduce", "dgx-h100", 1, LARGE, "", "env:NCCL_PROTO=LL", 2),
+    ("all_reduce", "dgx-h100", 1, LARGE, "algo=Ring", "channels=2", 2),
+    ("all_reduce", "dgx-h100", 1, LARGE, "algo=Ring", "env:NCCL_MAX_NCHANNELS=2", 2),
+    ("all_reduce", "dgx-h100", 1, LARGE, "", "env:NCCL_MAX_CTAS=2", 2),
+    ("sendrecv", "dgx-h100", 2, LARGE, "", "env:NCCL_NCHANNELS_PER_NET_PEER=1", 1.5),
+    ("all_reduce", "dgx-h100", 1, LARGE, "", "env:NCCL_NVLS_ENABLE=0", 1.2),
+    ("all_reduce", "dgx-h100", 1, LARGE, "", "env:NCCL_P2P_DISABLE=1", 5),
+    ("all_reduce", "dgx-h100", 1, LARGE, "", "env:NCCL_P2P_LEVEL=LOC", 5),
+    ("all_reduce", "dgx-a100", 2, LARGE, "", "env:NCCL_NET_GDR_LEVEL=LOC", 2),
+    ("all_reduce", "dgx-h100", 4, LARGE, "algo=Ring", HCA, 5),
+    ("sendrecv", "dgx-h100", 2, LARGE, "", HCA, 1.5),
+    ("all_gather", "dgx-a100", 4, LARGE, "", "env:NCCL_IB_HCA=^mlx5_0", 1.05),
+    ("all_gather", "dgx-h100", 4, LARGE, "pxn=off", "env:NCCL_CROSS_NIC=0", 1.4),
+    ("all_gather", "dgx-h100", 4, LARGE, "cross-nic=off", "env:NCCL_PXN_DISABLE=1", 1.4),
+    ("all_reduce", "gb200-nvl72", 36, LARGE, "", "env:NCCL_MNNVL_ENABLE=0", 2),
+]
+
+NOT_MODELLED = [
+    "NCCL_SHM_DISABLE=1",
+    "NCCL_IB_QPS_PER_CONNECTION=4",
+    "NCCL_IB_SPLIT_DATA_ON_QPS=1",
+    "NCCL_BUFFSIZE=8388608",
+    "NCCL_TUNER_PLUGIN=ofi",
+]
+
+
+def seconds(operation: str, on: Cluster, size: int) -> float:
+    """Time of a message."""
+    (row,) = forecast(Collective(Operation(operation)), on, [size]).rows
+    return row.time_us
+
+
+@pytest.mark.parametrize(
+    ("operation", "name", "nodes", "size", "given", "change", "factor"), SLOWER
+)
+def test_a_change_makes_it_slower(operation, name, nodes, size, given, change, factor):
+    units = nodes // machine(name).unit.nodes
+    base = cluster(name, units, *given.split())
+    after = cluster(name, units, *given.split(), *change.split())
+    assert seconds(operation, after, size) >= factor * seconds(operation, base, size)
+
+
+@pytest.mark.parametrize("setting", ["NCCL_NET=IB", "NCCL_CROSS_NIC=1", "NCCL_IB_HCA=mlx5"])
+def test_what_is_usual_changes_nothing(setting):
+    base = cluster("dgx-h100", 2)
+    after = changed(base, [parse_change(f"env:{setting}")])
+    for operation in ("all_reduce", "alltoall"):
+        assert seconds(operation, after, LARGE) == pytest.approx(seconds(operation, base, LARGE))
+
+
+def test_flows_that_hash_onto_one_cable_are_slower_than_sprayed():
+    """Every node sends to the one in the other half: all flows cross the spines."""
+    design = fabric_from_table({"kind": "leaf-spine", "radix": 32}, "[fabric]")
+    base = build_cluster(machine("dgx-h100"), nodes=8, fabric=("plain", design))
+    base = changed(base, [parse_change("algo=Ring")])
+    times = {}
+    for routing in ("static", "ecmp", "spray"):
+        on = changed(base, [parse_change(f"routing={routing}")])
+        times[routing] = seconds("all_reduce", on, LARGE)
+    assert times["ecmp"] > 1.2 * times["spray"]
+    assert times["spray"] <= times["static"] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("setting", NOT_MODELLED)
+def test_what_does_not_act_is_said_and_widens_the_band(setting):
+    base = cluster("dgx-h100", 2)
+    after = changed(base, [parse_change(f"env:{setting}")])
+    asked = Collective(Operation.ALL_REDUCE)
+    told = forecast(asked, after, [LARGE])
+    assert [n.code for n in told.warnings] == ["setting-not-modelled"]
+    assert setting in told.warnings[0].text
+    assert width(told, after) > width(forecast(asked, base, [LARGE]), base)
+
+
+@pytest.mark.parametrize("buffers", [{"registered": True}, {"symmetric": True}])
+def test_buffers_of_another_kind_widen_the_band(buffers):
+    on = cluster("dgx-h100")
+    usual = forecast(Collective(Operation.ALL_REDUCE), on, [LARGE])
+    other = forecast(Collective(Operation.ALL_REDUCE, **buffers), on, [LARGE])
+    assert [n.code for n in other.warnings] == ["buffers-not-modelled"]
+    assert next(iter(buffers)) in other.warnings[0].text
+    assert width(other, on) > width(usual, on)
+
+
+def width(made, on: Cluster) -> float:
+    """The upper end of the band over its lower end."""
+    (row,) = with_bands(made, on, everyone(on)).rows
+    return row.high_us / row.low_us
+
+
+def test_calls_from_a_thread_and_from_a_graph_differ():
+    on = cluster("dgx-h100")
+    times = [
+        forecast(Collective(Operation.ALL_REDUCE, launch=launch), on, [8]).rows[0].time_us
+        for launch in ("process", "thread", "graph")
+    ]
+    assert times[1] > times[0]
+    assert times[2] <= times[0] * 1.01
