@@ -1,7 +1,11 @@
-"""Times of the network's levels on the k = 16 fat tree: `python benchmarks/network.py`."""
+"""Times of the network's levels on the k = 16 fat tree.
+
+python benchmarks/network.py [--case makespan|events]: all in one process, or one case alone.
+"""
 
 from __future__ import annotations
 
+import argparse
 import resource
 import time
 from collections.abc import Callable
@@ -90,7 +94,29 @@ def report(what: str, run: Callable[[], object], times: int = 3) -> None:
     print(f"{what:40} {min(taken) * 1e3:10.2f} ms {peak:8.0f} MiB")
 
 
+def makespan() -> float:
+    """When the last of 10,000 equal flows of 1 MB ends [s]."""
+    uses, resources = fat_tree_flows(10_000)
+    return simulate(uses, 1e6, np.full(resources, 50e9)).makespan
+
+
+def events() -> float:
+    """When the last of 1,000 unequal flows ends [s], with all finish times by events."""
+    uses, resources = fat_tree_flows(1_000)
+    sizes = np.random.default_rng(2).uniform(1e5, 1e9, 1_000)
+    return simulate(uses, sizes, np.full(resources, 50e9)).makespan
+
+
+CASES = {"makespan": makespan, "events": events}
+
+
 def main() -> None:
+    parser = argparse.ArgumentParser(description="Times of the network's levels.")
+    parser.add_argument("--case", choices=CASES, help="one case alone, without its time")
+    case = parser.parse_args().case
+    if case:
+        print(f"{CASES[case]():.6f} s")
+        return
     for flows in (1_000, 10_000, 100_000):
         uses, resources = fat_tree_flows(flows)
         capacity = np.full(resources, 50e9)
