@@ -130,14 +130,9 @@ def _parts_of(operation: Operation, cluster: Cluster, group: Group, root: int) -
     searched, first = [], []
     for k in np.unique(sets, return_index=True)[1].tolist():
         members = tuple(np.sort(group.gpus[place == k]).tolist())
-        limited = is_limited(topology, unit[[k]])
-        graphs = [
-            unit_arcs(topology, int(unit[k]), cables, shared=shared)
-            for shared in ((False, True) if limited else (False,))
-        ]
         mine = {g: side for g, side in rooted.items() if g in members}
         outside = len(group) - len(members)
-        searched.append(search(graphs[0], graphs[-1] if limited else None, members, outside, mine))
+        searched.append(_of_unit(cluster, int(unit[k]), cables, members, outside, mine))
         first.append(int(unit[k]))
     all_ranks = np.zeros(len(topology.unit_class), np.int64)
     all_ranks[unit] = ranks
@@ -151,6 +146,29 @@ def _parts_of(operation: Operation, cluster: Cluster, group: Group, root: int) -
         whole=_whole(cluster, group, unit, rooted) if exact else None,
         tiers=tiers_of(topology, all_ranks) if len(unit) > 1 else [],
     )
+
+
+def _of_unit(
+    cluster: Cluster,
+    unit: int,
+    cables: Cables | None,
+    members: tuple[int, ...],
+    outside: int,
+    rooted: dict[int, int],
+) -> Searched | None:
+    """The least cuts of one unit, looked for once as long as nothing touches it or its cables."""
+    topology = cluster.topology
+    own = slice(*topology.first_component[unit : unit + 2].tolist())
+    rates = (cables.out[own].tobytes(), cables.into[own].tobytes()) if cables else ()
+
+    def find() -> Searched | None:
+        limited = is_limited(topology, np.array([unit]))
+        arcs = unit_arcs(topology, unit, cables, shared=False)
+        both = unit_arcs(topology, unit, cables, shared=True) if limited else None
+        return search(arcs, both, members, outside, rooted)
+
+    about = ("cuts", rates, members, outside, tuple(rooted.items()))
+    return cluster.router.remember(unit, about, find)
 
 
 def _classes(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +21,7 @@ from wirespeed.topology.ways import Way, find_route, memory_of
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+T = TypeVar("T")
 
 _SMALL, _CHUNK = 2**16, 2**20
 
@@ -49,6 +52,7 @@ class Router:
     _rows: dict[tuple[int, int, int, Way], Route] = field(default_factory=dict)
     _nearest: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
     _usable: npt.NDArray[np.bool_] | None = None
+    _known: dict[tuple[int, int, Hashable], Any] = field(default_factory=dict)
 
     def on(self, topology: Topology) -> Router:
         """A router for the same cluster after changes; it knows the routes of units not touched."""
@@ -68,7 +72,19 @@ class Router:
             {key: value for key, value in self._rows.items() if key[0] in kept},
             # Cables are no part of a unit: a unit that is as it was may have lost one.
             {key: value for key, value in self._nearest.items() if key[0] < first},
+            _known={key: value for key, value in self._known.items() if key[0] in kept},
         )
+
+    def remember(self, unit: int, about: Hashable, find: Callable[[], T]) -> T:
+        """What `find` finds out about a unit, kept until a change touches the unit.
+
+        `about` says what it is, and all that it hangs on beside the unit.
+        """
+        key = (self.class_of(unit), unit, about)
+        if key not in self._known:
+            self._known[key] = find()
+        found: T = self._known[key]
+        return found
 
     def without(self, nics: Ids) -> Router:
         """A router for the same topology that never takes these NICs (component ids)."""
