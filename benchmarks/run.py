@@ -93,6 +93,7 @@ GROUPS: dict[str, list[Case]] = {
         Case("1,024 GPUs, a hashed flow a pair", alltoall(128, *HASHED), 2.0, 1024),
         Case("4,096 GPUs", alltoall(512)),
         Case("16,384 GPUs", alltoall(2048), 2.0, 1024),
+        Case("131,072 GPUs", alltoall(16384)),
     ],
     "k = 16 fat tree, random flows": [
         Case("10,000 equal: makespan", network("makespan"), 1.0, 500),

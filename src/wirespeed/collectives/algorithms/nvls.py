@@ -73,7 +73,7 @@ def _every_pair(ranks: npt.NDArray[np.int64]) -> Transfers:
 
 def _inside(operation: Operation, layout: Layout) -> Spokes:
     ranks = np.concatenate(layout.ranks)
-    part = np.concatenate([np.full(len(r), 1 / len(r)) for r in layout.ranks])
+    part = np.repeat(1 / layout.sizes, layout.sizes)
     whole = np.ones(len(ranks))
     out, into = {
         Operation.ALL_REDUCE: (whole + part, whole + part),
