@@ -1,6 +1,8 @@
-"""Fact, Remark, Evidence; Row, Measurement."""
+"""Fact, Remark, Evidence; Row, Measurement; EvidenceLine, Finding."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 import msgspec
 
@@ -74,3 +76,31 @@ class Evidence(msgspec.Struct, frozen=True):
             if fact.subject == subject and fact.attribute == attribute:
                 return fact.value
         return None
+
+
+class EvidenceLine(msgspec.Struct, frozen=True):
+    """A line of a file that a finding rests on; line 0 where the file as a whole says it."""
+
+    file: str
+    line: int
+    text: str
+
+
+Severity = Literal["ok", "info", "warning", "error"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What is wrong (or plainly well: severity `ok`), where it is seen, and what to do about it."""
+
+    code: str
+    """A cause code of the records, or one a rule for what only logs show."""
+    severity: Severity
+    cause: str
+    """A sentence."""
+    evidence: tuple[EvidenceLine, ...]
+    remedy: str
+    """A command, a variable, or what to look at next."""
+    confidence: float
+    """How sure, 0 to 1."""
+    source_url: str = ""
+    """The public thread or document that confirms the rule."""
