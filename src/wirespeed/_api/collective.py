@@ -25,7 +25,7 @@ from wirespeed._api.asked import (
 from wirespeed._api.inputs import inputs_of, with_inputs
 from wirespeed.collectives.beside import beside_rows
 from wirespeed.collectives.bounds import bounds_of
-from wirespeed.collectives.forecast import Curve, forecast
+from wirespeed.collectives.forecast import Curve, at_median_seed, forecast
 from wirespeed.collectives.forecast import curve as curve_of
 from wirespeed.collectives.loads import load_report
 from wirespeed.collectives.operation import parse_operation
@@ -97,11 +97,12 @@ def collective(
     if target.parameters.digest == bands_for():
         result = with_bands(result, target, group or everyone(target))
     members = group or everyone(target)
+    shown = at_median_seed(asked, target, members, max(bytes_), alike) if loads or jobs else target
     if loads:
-        report = load_report(asked, target, members, max(bytes_), siblings=alike)
+        report = load_report(asked, shown, members, max(bytes_), siblings=alike)
         result = msgspec.structs.replace(result, loads=(report,))
     if jobs:
-        together = beside_rows(asked, target, members, bytes_, jobs, alike)
+        together = beside_rows(asked, shown, members, bytes_, jobs, alike)
         result = msgspec.structs.replace(result, beside=together)
     inputs = inputs_of(
         op=asked.operation.value,
