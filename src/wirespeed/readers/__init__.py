@@ -8,7 +8,30 @@ from __future__ import annotations
 
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Remark
-from wirespeed.readers import nccl_tests, nccl_xml, nvidia_smi_query, topo_matrix, topo_p2p
+from wirespeed.readers import (
+    astra_sim,
+    dmesg,
+    ibdev2netdev,
+    iblinkinfo,
+    ibnetdiscover,
+    ibstat,
+    ibswinfo,
+    lspci,
+    lspci_tree,
+    lstopo,
+    nccl_tests,
+    nccl_xml,
+    nvbandwidth,
+    nvidia_smi_query,
+    nvlink,
+    p2p_bandwidth,
+    perfquery,
+    perftest,
+    rocm_topo,
+    slurm_topology,
+    topo_matrix,
+    topo_p2p,
+)
 from wirespeed.readers._format import Format
 from wirespeed.readers._text import SIZE_LIMIT, decode
 
@@ -18,8 +41,25 @@ FORMATS: tuple[Format, ...] = (
     topo_matrix.FORMAT,
     topo_p2p.FORMAT,
     nvidia_smi_query.FORMAT,
+    nvlink.FORMAT,
+    rocm_topo.FORMAT,
     nccl_xml.FORMAT,
+    lstopo.FORMAT,
     nccl_tests.FORMAT,
+    nvbandwidth.FORMAT,
+    p2p_bandwidth.FORMAT,
+    perftest.FORMAT,
+    lspci.FORMAT,
+    lspci_tree.FORMAT,
+    dmesg.FORMAT,
+    ibstat.FORMAT,
+    ibdev2netdev.FORMAT,
+    ibnetdiscover.FORMAT,
+    iblinkinfo.FORMAT,
+    perfquery.FORMAT,
+    ibswinfo.FORMAT,
+    slurm_topology.FORMAT,
+    astra_sim.FORMAT,
 )
 
 
