@@ -6,6 +6,8 @@ nothing from outside the text. A new format is a module with a `FORMAT`, listed 
 
 from __future__ import annotations
 
+import msgspec
+
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Remark
 from wirespeed.readers import (
@@ -81,8 +83,21 @@ def read_text(text: str | bytes, *, file: str) -> Evidence:
             remedy="give the whole output of one of these commands, from its first line on",
         )
     chosen = [form for form in FORMATS if sure[form.name] == best]
-    parts = [form.read(decoded, file) for form in chosen]
-    return parts[0] if len(parts) == 1 else _join(parts)
+    parts: list[Evidence] = []
+    refused: list[InputError] = []
+    for form in chosen:
+        try:
+            parts.append(form.read(decoded, file))
+        except InputError as error:
+            refused.append(error)
+    if not parts:
+        raise refused[0]
+    joined = parts[0] if len(parts) == 1 else _join(parts)
+    if not refused:
+        return joined
+    # A stray line of another tool's output takes nothing from what can be read.
+    left = tuple(Remark("part-left-out", f"{error.what}: {error.why}") for error in refused)
+    return msgspec.structs.replace(joined, remarks=(*joined.remarks, *left))
 
 
 def _join(parts: list[Evidence]) -> Evidence:

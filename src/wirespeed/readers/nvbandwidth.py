@@ -12,7 +12,8 @@ Bidirectional tests between GPUs print two directions and their sum: `…_read1_
 direction that the name begins with.
 
 Measurements: every unidirectional copy of a pair, and the totals between GPUs; not what several
-GPUs do at once. Remarks: `lines-left-out`, `matrix-cut`, `waived`, `size-usual`.
+GPUs do at once. Remarks: `lines-left-out`, `matrix-cut`, `waived`, `size-usual`,
+`devices-differ` (a matrix names GPUs that the list of devices lacks).
 """
 
 from __future__ import annotations
@@ -58,12 +59,28 @@ def read(text: str, file: str) -> Evidence:
         _nvbandwidth_json.read(document, found, file)
     else:
         _read_lines(clean_lines(text), found, file)
+    _compare_devices(found)
     return found.evidence(
         NAME,
         file,
         nothing="no test has a matrix",
         remedy="give the whole output of nvbandwidth, text or JSON",
     )
+
+
+def _compare_devices(found: Gathered) -> None:
+    """Remarks on matrices that name GPUs which the list of devices lacks."""
+    listed = {fact.subject for fact in found.facts if fact.attribute == "model"}
+    named = {
+        end
+        for fact in found.facts
+        if fact.attribute.endswith("_GBps")
+        for end in fact.subject.split(">")
+        if end.startswith("gpu")
+    }
+    if listed and named - listed:
+        text = f"matrices name {len(named)} GPUs, the list of devices {len(listed)}"
+        found.note("devices-differ", text)
 
 
 def _read_lines(lines: list[Line], found: Gathered, file: str) -> None:

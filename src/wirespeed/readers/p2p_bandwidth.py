@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from wirespeed.evidence import Evidence
 from wirespeed.readers._copies import copied
@@ -70,7 +71,7 @@ def read(text: str, file: str) -> Evidence:
     """Evidence of all matrices; raises InputError where none has a row."""
     found = Gathered()
     matrices = _matrices(clean_lines(text), found)
-    for matrix, after in zip(matrices, [*matrices[1:], None], strict=True):
+    for matrix, after in zip_longest(matrices, matrices[1:]):
         _state(matrix, after, found, file)
     return found.evidence(
         NAME,
