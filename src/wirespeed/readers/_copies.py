@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from wirespeed.evidence import Measurement, Remark, Row
+from wirespeed.evidence import Measurement, Row
+from wirespeed.readers._gathered import Gathered
 from wirespeed.units import GB
 
 
@@ -22,14 +23,19 @@ def copied(
         busbw=bandwidth,
         line=line,
     )
-    usual = f"{size} bytes a copy are the tool's usual size; the text does not say it"
     return Measurement(
         operation=operation,
         file=file,
         rows=(row,),
         ranks=2 if operation == "p2p_copy" else 1,
-        remarks=(Remark("size-usual", usual, line),),
         source=source,
         target=target,
         bidirectional=both,
     )
+
+
+def note_size(found: Gathered, size: int) -> None:
+    """Remarks that the size of the copies is the tool's own, where there are any."""
+    if found.measurements:
+        text = f"{size} bytes a copy are the tool's usual size; the text does not say it"
+        found.note("size-usual", text)

@@ -22,9 +22,10 @@ import re
 
 from wirespeed.evidence import Evidence
 from wirespeed.readers import _nvbandwidth_json
+from wirespeed.readers._copies import note_size
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered, is_ellipsis
-from wirespeed.readers._nvbandwidth_matrix import Matrix, bus_id, matrix_of, state
+from wirespeed.readers._nvbandwidth_matrix import BUFFER, Matrix, bus_id, matrix_of, state
 from wirespeed.readers._text import Line, clean_lines
 
 NAME = "nvbandwidth"
@@ -60,6 +61,7 @@ def read(text: str, file: str) -> Evidence:
     else:
         _read_lines(clean_lines(text), found, file)
     _compare_devices(found)
+    note_size(found, BUFFER)
     return found.evidence(
         NAME,
         file,

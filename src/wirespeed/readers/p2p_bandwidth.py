@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from wirespeed.evidence import Evidence
-from wirespeed.readers._copies import copied
+from wirespeed.readers._copies import copied, note_size
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered
 from wirespeed.readers._text import Line, clean_lines
@@ -73,6 +73,7 @@ def read(text: str, file: str) -> Evidence:
     matrices = _matrices(clean_lines(text), found)
     for matrix, after in zip_longest(matrices, matrices[1:]):
         _state(matrix, after, found, file)
+    note_size(found, COPY)
     return found.evidence(
         NAME,
         file,
