@@ -71,17 +71,17 @@ SUM device_to_device_memcpy_read_ce 783.98
 Running device_to_device_bidirectional_memcpy_read_ce.
 memcpy CE GPU(row) <-> GPU(column) Read1 bandwidth (GB/s)
            0         1
- 0       N/A    360.20
- 1    360.21       N/A
+ 0       N/A    388.20
+ 1    388.21       N/A
 
-SUM device_to_device_bidirectional_memcpy_read_ce_read1 720.41
+SUM device_to_device_bidirectional_memcpy_read_ce_read1 776.41
 
 memcpy CE GPU(row) <-> GPU(column) Total bandwidth (GB/s)
            0         1
- 0       N/A    720.30
- 1    720.28       N/A
+ 0       N/A    776.30
+ 1    776.28       N/A
 
-SUM device_to_device_bidirectional_memcpy_read_ce_total 1440.58
+SUM device_to_device_bidirectional_memcpy_read_ce_total 1552.58
 
 Running device_to_host_memcpy_ce.
 memcpy CE CPU(row) <- GPU(column) bandwidth (GB/s)

@@ -2,7 +2,7 @@
 
 | subject | attributes |
 |---|---|
-| `run` | version, driver, cuda_runtime, cuda_driver |
+| `nvbandwidth` | version, driver, cuda_runtime, cuda_driver |
 | `gpu0` | index, model, bus_id |
 | `gpu0>gpu1`, `host>gpu0`, `gpu0>host` | the test's name with _GBps or _ns; source to target |
 | `test NAME` | status (passed, waived or failed), sum, error |
@@ -116,7 +116,7 @@ def _read_lines(lines: list[Line], found: Gathered, file: str) -> None:
 def _read_version(line: Line, found: Gathered) -> None:
     for pattern, attribute in _VERSIONS:
         if version := pattern.search(line.text):
-            found.add("run", attribute, version[1], line.number)
+            found.add("nvbandwidth", attribute, version[1], line.number)
 
 
 def _read_device(device: re.Match[str], line: int, found: Gathered) -> None:
