@@ -6,7 +6,7 @@ import pytest
 
 from readers import host_texts as texts
 from support import shared
-from wirespeed.errors import InputError
+from wirespeed.errors import InputError, UsageError
 from wirespeed.inventory.combined import Combined, combine
 from wirespeed.inventory.matrix_text import matrix_text
 from wirespeed.inventory.switch_tree import switch_tree
@@ -120,6 +120,29 @@ def test_all_links_up_changes_nothing() -> None:
     found = machine_of(H200, sound)
     assert not found.machine.oddities
     assert found.design is not None
+
+
+def test_links_that_no_board_connects_are_not_lost() -> None:
+    listed = "".join(
+        f"GPU {k}: NVIDIA H100 NVL (UUID: GPU-{k})\n"
+        + "".join(f"\t Link {n}: {'26.562 GB/s' if n < 12 else '<inactive>'}\n" for n in range(18))
+        for k in range(2)
+    )
+    assert not machine_of(listed).machine.oddities
+
+
+def test_a_matrix_with_fewer_links_than_are_up_is_contradicted() -> None:
+    sound = texts.NVLINK.replace("<inactive>", "26.562 GB/s")
+    rows = H200.split("\n")
+    short = "\n".join(r.replace("NV18", "NV16") if r.startswith("GPU1") else r for r in rows)
+    short = short.replace("GPU0\t X \tNV18", "GPU0\t X \tNV16")
+    found = machine_of(short, sound)
+    assert "contradiction" in codes(found)
+
+
+def test_a_gpu_of_another_maker_is_refused_for_rocm() -> None:
+    with pytest.raises(UsageError, match="no GPU of AMD"):
+        machine_of(texts.ROCM, gpu="h100")
 
 
 def test_lspci_shows_a_narrow_slot_of_a_known_gpu() -> None:

@@ -128,6 +128,19 @@ def test_a_narrow_link_and_a_slow_one_are_told_apart() -> None:
     assert values("lspci -vv", "slot_power_W") == {bridge: 75.0}
 
 
+def test_older_pciutils_print_no_words_and_all_on_one_line() -> None:
+    text = (
+        "03:00.0 VGA compatible controller: NVIDIA Corporation GP102 (rev a1)\n"
+        "\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x16, ASPM L0s L1\n"
+        "\t\tLnkSta:\tSpeed 8GT/s, Width x8, TrErr- Train- SlotClk+ DLActive+ BWMgmt- ABWMgmt-\n"
+    )
+    found = read_text(text, file="x")
+    gpu = "pci 0000:03:00.0"
+    assert found.value(gpu, "width_downgraded") is True
+    assert found.value(gpu, "speed_downgraded") is False
+    assert found.value(gpu, "link_active") is True
+
+
 def test_a_tree_places_functions_below_their_switch() -> None:
     parents = values("lspci -tv", "parent")
     assert parents["pci 0000:18:00.0"] == "pci 0000:17:00.0"

@@ -66,11 +66,8 @@ def combine(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Combined
     found = _combine(evidence, gpu)
     machine = with_links_as_listed(found.machine, merge(evidence))
     odd = (*machine.oddities, *redirecting_bridges(evidence))
-    changed = len(odd) > len(found.machine.oddities)
     design = None if machine.unit is not found.machine.unit else found.design
-    return (
-        replace(found, machine=replace(machine, oddities=odd), design=design) if changed else found
-    )
+    return replace(found, machine=replace(machine, oddities=odd), design=design)
 
 
 def _combine(evidence: list[Evidence], gpu: str | None) -> Combined:

@@ -14,7 +14,7 @@ from itertools import combinations
 import msgspec
 
 from wirespeed.catalog import Gpu, gpu
-from wirespeed.errors import InputError
+from wirespeed.errors import InputError, UsageError
 from wirespeed.evidence import Evidence
 from wirespeed.inventory.gpu_model import named_gpu
 from wirespeed.inventory.machine import remarks_of
@@ -36,9 +36,9 @@ Edges = frozenset[tuple[int, int]]
 def machine_of_rocm(
     evidence: Sequence[Evidence], *, gpu: str | None = None
 ) -> tuple[Machine, NodeDesign]:
-    """The machine and its design; InputError where no GPU is named, UnknownName for a wrong `gpu`.
+    """The machine and its design; InputError where no GPU is named.
 
-    `gpu` settles the model, which the tool does not print.
+    `gpu` settles the model, which is not printed; UnknownName or UsageError for a wrong one.
     """
     merged = merge(evidence)
     facts = node_facts(merged)
@@ -51,6 +51,13 @@ def machine_of_rocm(
             remedy="give the whole output of `rocm-smi --showtopo`",
         )
     named, basis = named_gpu(facts, gpu)
+    if named is not None and named.vendor != "AMD":
+        raise UsageError(
+            f"{named.key} is no GPU of AMD's",
+            where="--gpu",
+            why=f"{facts.label} is the output of rocm-smi",
+            remedy="name a GPU such as mi300x, or leave --gpu out",
+        )
     told = _says_links(merged)
     edges = _edges(merged, len(numbers))
     fitting = _fitting(edges if told or len(numbers) == 1 else None, len(numbers), named)

@@ -32,20 +32,33 @@ def with_links_as_listed(machine: Machine, merged: Merged) -> Machine:
     whole = gpu(machine.gpu).nvlink_links or max(active.values())
     lost: dict[int, int] = {}
     oddities: list[Notice] = []
+    warnings: list[Notice] = []
     for component in unit.of_kind(ComponentKind.GPU).tolist():
         name = f"gpu{unit.index[component]}"
-        if unit.node[component] or name not in active or active[name] >= whole:
+        if unit.node[component] or name not in active:
+            continue
+        shown = _links(machine, component)
+        if 0 < shown < active[name] <= whole:
+            place = merged.statements[name, "nvlinks_active"].place
+            text = (
+                f"{name} shows {shown} NVLinks to other GPUs, but {place} lists {active[name]} up"
+            )
+            warnings.append(Notice("contradiction", f"{text}; the fewer are used", name))
+        if active[name] >= whole:
             continue
         missing = whole - active[name]
-        shown = _links(machine, component)
         lost[component] = min(missing, max(0, shown - active[name]))
         if not _is_told(machine, name):
             oddities.append(_lost(name, missing, whole, merged))
-    if not lost and not oddities:
+    gone = {component: count for component, count in lost.items() if count}
+    if not (gone or oddities or warnings):
         return machine
     return replace(
         machine,
-        unit=without_links(unit, {c: count for c, count in lost.items() if count}),
+        unit=without_links(unit, {c: count for c, count in lost.items() if count})
+        if lost
+        else unit,
+        warnings=(*machine.warnings, *warnings),
         oddities=(*machine.oddities, *oddities),
     )
 

@@ -106,8 +106,6 @@ def _read_line(
             found.add(subject, "acs_redirect", redirects, number)
             found.add(subject, "acs_validate", flags.get("SrcValid") == "+", number)
             found.add(subject, "acs_direct", flags.get("DirectTrans") == "+", number)
-    elif active := _ACTIVE.search(text):
-        found.add(subject, "link_active", active[1] == "+", number)
     elif numa := _NUMA.match(text):
         found.add(subject, "numa", int(numa[1]), number)
     elif group := _GROUP.match(text):
@@ -116,6 +114,9 @@ def _read_line(
         found.add(subject, "driver", driver[1], number)
     elif power := _POWER.search(text):
         found.add(subject, "slot_power_W", float(power[1]), number)
+    # pciutils before 3.6 have it on the line of the link's state.
+    if active := _ACTIVE.search(text):
+        found.add(subject, "link_active", active[1] == "+", number)
 
 
 def _read_link(
