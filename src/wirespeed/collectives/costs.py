@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -100,6 +101,16 @@ def cost_class(cluster: Cluster, launch: str) -> CostClass:
     )
 
 
+def _net_step(
+    protocol: Protocol, net: Callable[[str], float], parameters: Parameters
+) -> float:
+    """[us] of a step over a network. A line of LL128 waits for as much as a word of LL, and then
+    for more bytes: so many times as long on every network."""
+    if protocol is Protocol.LL128:
+        return net("step_ll") * parameters.number("protocol.ll128.network_step")
+    return net(f"step_{protocol.value.lower()}")
+
+
 def _network(cluster: Cluster) -> str:
     """The network as the parameters know it: EFA since its second version is another one."""
     network, generation = cluster.machine.network, cluster.machine.network_generation
@@ -134,7 +145,7 @@ def costs_of(kind: CostClass, parameters: Parameters) -> Costs:
         word = protocol.value.lower()
         # Between GPUs LL128 and Simple wait alike: both hand over whole lines, not words.
         inner = own("step_ll" if protocol is Protocol.LL else "step_simple")
-        step[protocol] = np.array([inner, pcie(f"step_{word}"), net(f"step_{word}")])
+        step[protocol] = np.array([inner, pcie(f"step_{word}"), _net_step(protocol, net, parameters)])
         if protocol is Protocol.SIMPLE:
             # LL128 spares the fence that Simple needs: a step of it never waits longer.
             step[Protocol.LL128] = np.minimum(step[Protocol.LL128], step[protocol])

@@ -29,6 +29,8 @@ Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 
 _PROTOCOLS = tuple(Protocol)
+_NOT_OURS = ("unknown-library", "unknown-algorithm")
+"""What ran there is not what is forecast: nothing is to be learnt from such rows."""
 _WORST_ERROR = 1.2
 """Beyond this logarithm of the ratio an error counts no more: that is something else."""
 
@@ -127,7 +129,7 @@ def collect(records: Sequence[Record]) -> Sample:
 def _rows_of(record: Record, workshop: Workshop, kinds: dict[CostClass, int]) -> list[FitRow]:
     setup = setup_of(record.inputs)
     operation = setup.collective.operation
-    if operation in COPIES:
+    if operation in COPIES or any(note.code in _NOT_OURS for note in setup.notes):
         return []
     cluster = workshop.cluster(setup)
     group = workshop.group(setup, cluster)
