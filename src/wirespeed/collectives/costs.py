@@ -101,9 +101,7 @@ def cost_class(cluster: Cluster, launch: str) -> CostClass:
     )
 
 
-def _net_step(
-    protocol: Protocol, net: Callable[[str], float], parameters: Parameters
-) -> float:
+def _net_step(protocol: Protocol, net: Callable[[str], float], parameters: Parameters) -> float:
     """[us] of a step over a network. A line of LL128 waits for as much as a word of LL, and then
     for more bytes: so many times as long on every network."""
     if protocol is Protocol.LL128:
@@ -145,7 +143,9 @@ def costs_of(kind: CostClass, parameters: Parameters) -> Costs:
         word = protocol.value.lower()
         # Between GPUs LL128 and Simple wait alike: both hand over whole lines, not words.
         inner = own("step_ll" if protocol is Protocol.LL else "step_simple")
-        step[protocol] = np.array([inner, pcie(f"step_{word}"), _net_step(protocol, net, parameters)])
+        step[protocol] = np.array(
+            [inner, pcie(f"step_{word}"), _net_step(protocol, net, parameters)]
+        )
         if protocol is Protocol.SIMPLE:
             # LL128 spares the fence that Simple needs: a step of it never waits longer.
             step[Protocol.LL128] = np.minimum(step[Protocol.LL128], step[protocol])

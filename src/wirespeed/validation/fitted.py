@@ -41,7 +41,6 @@ FAR = (
     ),
     "protocol.ll.network_share",
     "protocol.ll128.network_share",
-    "protocol.ll128.network_step",
     "transport.sharp.step",
 )
 """What rows beyond one NVLink domain decide, once the others are known."""
