@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 import wirespeed as ws
@@ -57,7 +59,7 @@ def test_a_pair_of_mi300x_has_one_link_of_seven():
 def test_the_v100_mesh_goes_up_and_down_with_the_number_of_gpus():
     # Rings without a shared lane on 2 to 8 GPUs of a DGX-1V: published 22.4 GB/s a lane.
     rates = [busbw("all_reduce", "dgx-1v", ranks=f"0-{n - 1}") for n in range(2, 9)]
-    steps = [b > a for a, b in zip(rates, rates[1:], strict=False)]
+    steps = [b > a for a, b in pairwise(rates)]
     assert True in steps
     assert False in steps
 

@@ -58,7 +58,8 @@ class Costs:
         call: by protocol, s that a call costs besides its steps.
         message: [media] s for each message beside the steps that data waits for.
         nvls_step, sharp_step: [s] through NVSwitches or switches of the fabric.
-        fill: [media] s of overhead in the pipeline for each step; `nvls_fill` through NVSwitches.
+        fill: [media] s of overhead in the pipeline for each step; `nvls_fill` through the
+            NVSwitches of eight GPUs.
         local: [s/B] that a GPU needs to move data within its memory by its copying threads.
     """
 
@@ -102,8 +103,11 @@ def cost_class(cluster: Cluster, launch: str) -> CostClass:
 
 
 def _net_step(protocol: Protocol, net: Callable[[str], float], parameters: Parameters) -> float:
-    """[us] of a step over a network. A line of LL128 waits for as much as a word of LL, and then
-    for more bytes: so many times as long on every network."""
+    """[us] of a step over a network.
+
+    A line of LL128 waits for what a word of LL waits for, and then for more bytes: so many times
+    as long on every network.
+    """
     if protocol is Protocol.LL128:
         return net("step_ll") * parameters.number("protocol.ll128.network_step")
     return net(f"step_{protocol.value.lower()}")
