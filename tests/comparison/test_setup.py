@@ -112,7 +112,8 @@ def test_settings_that_only_name_the_default_are_not_set():
         ({"dtype": "posit"}, "unknown-dtype"),
         ({"launch": "by hand"}, "unknown-launch"),
         ({"algo": "recursive doubling"}, "unknown-algorithm"),
-        ({"nccl_version": "NCCLX"}, "unknown-version"),
+        ({"nccl_version": "NCCLX"}, "unknown-library"),
+        ({"nccl_version": "the newest"}, "unknown-version"),
         ({"nodes": 2, "fabric": "some wires"}, "unknown-fabric"),
     ],
 )
