@@ -22,8 +22,11 @@ from wirespeed.topology.change import Change
 
 Floats = npt.NDArray[np.float64]
 
-MARGIN = 1.25
-"""How far beyond its band [factor] the middle row must be to be called slow: bands hold 80 %."""
+REACH, LEAST = 1.5, 0.15
+"""How often the width of its band [log, at least LEAST] the middle row must lie off to be slow.
+
+Bands hold 80 %; of errors as a normal distribution has them, 3 % lie beyond one and a half.
+"""
 COST = 0.05
 """From which cost on, in the forecast, a setting is blamed where rows bear it out."""
 RUINOUS = 0.5
@@ -58,12 +61,19 @@ class Explained(msgspec.Struct, frozen=True):
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """Whether a run is slow, by how much, and what explains it, best first."""
+    """Whether a run is slow, by how much, and what explains it, best first.
+
+    What would explain it is there also where it is slower than most and not called slow.
+    """
 
     slow: bool
     factor: float | None
     """Median measured over forecast time of the rows that decided; None without rows."""
     causes: tuple[Explained, ...] = ()
+    reach: float = 0.0
+    """How often the width of its band the middle row lies off."""
+    shown: bool = False
+    """Whether something that was set, or the curve's own shape, shows that it is slow."""
 
 
 def attribute(run: Run, rows: Measured) -> Diagnosis:
@@ -78,14 +88,16 @@ def attribute(run: Run, rows: Measured) -> Diagnosis:
     low, high = run.bands(decisive)
     factor = float(np.exp(np.median(lag)))
     fall = _fall_from(run, decisive)
-    beyond = float(np.median(lag - np.log(high))) > np.log(MARGIN)
-    if not (beyond or fall is not None or _borne_out(run, decisive, lag)):
-        return Diagnosis(False, factor)
+    reach = float(np.median(lag / np.maximum(np.log(high), LEAST)))
+    shown = fall is not None or _borne_out(run, decisive, lag)
+    slow = shown or reach > REACH
+    if not (slow or reach > 1):
+        return Diagnosis(False, factor, reach=reach)
     width = np.hypot(np.log(high / low) / (2 * _QUANTILE), _FAULTY)
     weighed = [_weighed(run, decisive, guess, lag, width) for guess in hypotheses(run)]
     if fall is not None:
         weighed.append(_congested(run, decisive, fall, lag, width))
-    return Diagnosis(True, factor, _best(weighed))
+    return Diagnosis(slow, factor, _best(weighed), reach, shown)
 
 
 def _unmeasured(run: Run) -> Diagnosis:
@@ -99,7 +111,7 @@ def _unmeasured(run: Run) -> Diagnosis:
     causes = tuple(
         Explained(entry.cause, tuple(map(str, entry.changes)), None, None) for entry in blamed
     )
-    return Diagnosis(bool(causes), None, causes[:MOST])
+    return Diagnosis(bool(causes), None, causes[:MOST], shown=bool(causes))
 
 
 def _deciding(rows: Measured) -> Measured:

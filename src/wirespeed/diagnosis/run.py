@@ -130,7 +130,7 @@ class Runs:
     _known: dict[Inputs, Run] = field(default_factory=dict)
 
     def of_inputs(self, inputs: Inputs) -> Run:
-        """The run that the inputs describe; a WirespeedError with the reason where there is none."""
+        """The run that inputs describe; a WirespeedError with the reason where there is none."""
         inputs = msgspec.structs.replace(inputs, in_place=False)
         if inputs not in self._known:
             self._known[inputs] = self._made(inputs)
