@@ -30,6 +30,7 @@ from wirespeed.errors import InputError, UsageError, WirespeedError
 from wirespeed.evidence import Evidence, Measurement
 from wirespeed.inventory import Resolved
 from wirespeed.inventory.combined import combine
+from wirespeed.inventory.live import live_texts
 from wirespeed.readers import decode, read_text
 from wirespeed.readers.records import are_records, read_records
 from wirespeed.topology.cluster import Cluster
@@ -53,9 +54,9 @@ def doctor(*sources: str, on: Cluster | ClusterOf | str | None = None) -> Doctor
     """The findings on files: what is wrong, where it is seen, what to do.
 
     `sources` are files and directories of what machines and benchmarks print, in any format that is
-    known, `-` for standard input; or one file of records, of which each gets a verdict. `on` is the
-    machine that it ran on, where the files do not say it. Raises InputError where nothing can be
-    read.
+    known, `-` for standard input, `live` for what this host says of itself; or one file of records,
+    of which each gets a verdict. `on` is the machine that it ran on, where the files do not say it.
+    Raises InputError where nothing can be read.
     """
     if not sources:
         raise UsageError(
@@ -64,11 +65,11 @@ def doctor(*sources: str, on: Cluster | ClusterOf | str | None = None) -> Doctor
             why="the doctor reads what machines and benchmarks print",
             remedy="give the output of nccl-tests and of `nvidia-smi topo -m`",
         )
-    texts = [text for source in sources for text in _texts(source)]
+    read = _Read()
+    texts = [text for source in sources for text in _texts(source, read)]
     given = given_inputs(sources=list(sources), on=on if isinstance(on, str | Cluster) else None)
     if len(texts) == 1 and are_records(texts[0][1]):
         return with_inputs(_on_records(texts[0]), given)
-    read = _Read()
     for name, data in texts:
         _take(read, name, data, alone=len(texts) == 1)
     if not read.evidence:
@@ -174,6 +175,8 @@ def _maker(on: Cluster | ClusterOf | str | None, resolved: Resolved | None) -> C
 
 def _take(read: _Read, name: str, data: bytes, *, alone: bool) -> None:
     """Reads one text; of several, one that says nothing is left out with a notice."""
+    if name in read.texts:
+        name = f"{name} ({len(read.texts) + 1})"
     try:
         evidence = read_text(data, file=name)
     except InputError as error:
@@ -185,9 +188,13 @@ def _take(read: _Read, name: str, data: bytes, *, alone: bool) -> None:
     read.texts[name] = tuple(decode(data, file=name).splitlines())
 
 
-def _texts(source: str) -> Iterable[Text]:
+def _texts(source: str, read: _Read) -> Iterable[Text]:
     if source == "-":
         return [("stdin", sys.stdin.buffer.read())]
+    if source == "live":
+        texts, notices = live_texts()
+        read.notices += notices
+        return [(name, text.encode()) for name, text in texts]
     path = Path(source).expanduser()
     if path.is_dir():
         files = sorted(entry for entry in path.iterdir() if entry.is_file())

@@ -181,25 +181,35 @@ def measured_of(measurement: Measurement) -> Measured:
         [
             (int(row.size), row.time, row.in_place)
             for row in measurement.rows
-            if row.size and row.time
+            if row.size and row.time and 0 < row.size <= _LARGEST and 0 < row.time < _LONGEST
         ]
     )
 
 
+_LARGEST, _LONGEST = 2**50, 1e6
+"""[B] and [s] beyond which nobody measures."""
+
+
 def _timed(row: RecordRow, run: Run) -> tuple[int, float] | None:
-    """Size [B] and time [s] of a row; of a bandwidth, the time that it makes of the size."""
+    """Size [B] and time [s] of a row; of a bandwidth, the time that it makes of the size.
+
+    None for what says nothing, and for numbers that no measurement gives.
+    """
+    size, time = _of_row(row, run)
+    return (size, time) if 0 < size <= _LARGEST and 0 < time < _LONGEST else None
+
+
+def _of_row(row: RecordRow, run: Run) -> tuple[int, float]:
     operation = run.collective.operation
     size = forecast_size(row, operation)
     if row.size is not None and row.size > 0 and row.time_us:
         return size, row.time_us * US
     if row.size == 0:
-        return None
+        return size, 0.0
     if row.busbw and operation not in COPIES:
         return size, size * bus_factor(operation, len(run.group)) / (row.busbw * GB)
-    if row.algbw:
-        both = 2 if run.collective.bidirectional else 1
-        return size, size * both / (row.algbw * GB)
-    return None
+    both = 2 if run.collective.bidirectional else 1
+    return size, size * both / (row.algbw * GB) if row.algbw else 0.0
 
 
 def _arrays(rows: Sequence[tuple[int, float, bool]]) -> Measured:
