@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Remark
-from wirespeed.readers import nccl_tests, nccl_xml, nvidia_smi_query, topo_matrix, topo_p2p
+from wirespeed.readers import (
+    nccl_log,
+    nccl_tests,
+    nccl_xml,
+    nvidia_smi_query,
+    topo_matrix,
+    topo_p2p,
+)
 from wirespeed.readers._format import Format
 from wirespeed.readers._text import SIZE_LIMIT, decode
 
@@ -20,6 +27,7 @@ FORMATS: tuple[Format, ...] = (
     nvidia_smi_query.FORMAT,
     nccl_xml.FORMAT,
     nccl_tests.FORMAT,
+    nccl_log.FORMAT,
 )
 
 
@@ -41,7 +49,18 @@ def read_text(text: str | bytes, *, file: str) -> Evidence:
             remedy="give the whole output of one of these commands, from its first line on",
         )
     chosen = [form for form in FORMATS if sure[form.name] == best]
-    parts = [form.read(decoded, file) for form in chosen]
+    parts: list[Evidence] = []
+    failed: list[InputError] = []
+    for form in chosen:
+        try:
+            parts.append(form.read(decoded, file))
+        except InputError as error:
+            failed.append(error)
+    if not parts:
+        raise failed[0]
+    if failed:
+        remarks = tuple(Remark("part-unread", error.what) for error in failed)
+        parts.append(Evidence("", file, (), remarks))
     return parts[0] if len(parts) == 1 else _join(parts)
 
 
@@ -49,6 +68,6 @@ def _join(parts: list[Evidence]) -> Evidence:
     """One Evidence of all parts of a paste, each fact and remark once."""
     facts = dict.fromkeys(fact for part in parts for fact in part.facts)
     remarks: dict[Remark, None] = dict.fromkeys(r for part in parts for r in part.remarks)
-    name = "+".join(part.format for part in parts)
+    name = "+".join(part.format for part in parts if part.format)
     measured = tuple(m for part in parts for m in part.measurements)
     return Evidence(name, parts[0].file, tuple(facts), tuple(remarks), measured)
