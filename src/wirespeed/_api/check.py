@@ -11,6 +11,7 @@ from wirespeed._api.validate import read_bytes
 from wirespeed.comparison.check import CheckReport, joined
 from wirespeed.comparison.check import check as check_one
 from wirespeed.comparison.machines import collective_of, group_on, nodes_needed, setting_up
+from wirespeed.comparison.pairs import joined_copies
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Measurement, Remark
 from wirespeed.readers import read_text
@@ -35,11 +36,28 @@ def check(file: str, on: Cluster | ClusterOf | None = None) -> CheckReport:
             "nothing was measured here",
             where=name,
             why=f"this is {evidence.format}",
-            remedy="give the output of nccl-tests or rccl-tests",
+            remedy="give the output of nccl-tests, rccl-tests or nvbandwidth",
         )
     reports = [_checked(evidence, measured, on) for measured in evidence.measurements]
     given = inputs_of(file=file, on=on if isinstance(on, Cluster) else None)
-    return with_inputs(joined(reports), given)
+    return with_inputs(joined(_by_kind(reports, evidence.measurements)), given)
+
+
+def _by_kind(
+    reports: Sequence[CheckReport], measurements: Sequence[Measurement]
+) -> list[CheckReport]:
+    """The reports, where all copies of one operation, one way or both, make one."""
+    kinds: dict[tuple[str, bool], list[int]] = {}
+    kept: list[CheckReport] = []
+    for at, measured in enumerate(measurements):
+        if measured.source:
+            kinds.setdefault((measured.operation, measured.bidirectional), []).append(at)
+        else:
+            kept.append(reports[at])
+    for places in kinds.values():
+        pairs = [(measurements[at].source, measurements[at].target) for at in places]
+        kept.append(joined_copies([reports[at] for at in places], pairs))
+    return kept
 
 
 def _checked(
