@@ -45,12 +45,18 @@ def _any(value: str) -> bool:
     return True
 
 
+def _not_all(value: str) -> bool:
+    """Whether a list of protocols leaves one out."""
+    named = {word.strip().upper() for word in value.split(",")}
+    return not {"LL", "LL128", "SIMPLE"} <= named
+
+
 _SETTINGS: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "NCCL_P2P_DISABLE": (_on, "p2p_disabled_env"),
     "NCCL_P2P_LEVEL": (_is("LOC", "0"), "p2p_disabled_env"),
     "NCCL_SHM_DISABLE": (_on, "p2p_shm_disabled"),
     "NCCL_NVLS_ENABLE": (_off, "nvls_off"),
-    "NCCL_PROTO": (_any, "forced_protocol"),
+    "NCCL_PROTO": (_not_all, "forced_protocol"),
     "NCCL_NET_GDR_LEVEL": (_is("LOC", "0"), "gdr_off"),
     "NCCL_NET": (_is("SOCKET"), "fabric_not_driven"),
     "NCCL_IB_DISABLE": (_on, "fabric_not_driven"),

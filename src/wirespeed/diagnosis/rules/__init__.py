@@ -5,7 +5,24 @@ A new rule is a function with `@rule(code, source_url)` in a module that is impo
 
 from __future__ import annotations
 
-from wirespeed.diagnosis.rules import environment, machine, measurement
+from wirespeed.diagnosis.rules import (
+    environment,
+    limits,
+    links,
+    machine,
+    measurement,
+    network,
+)
 from wirespeed.diagnosis.rules._registry import RULES, Rule, rule
 
-__all__ = ["RULES", "Rule", "environment", "machine", "measurement", "rule"]
+__all__ = [
+    "RULES",
+    "Rule",
+    "environment",
+    "limits",
+    "links",
+    "machine",
+    "measurement",
+    "network",
+    "rule",
+]
