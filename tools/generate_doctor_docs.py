@@ -157,7 +157,8 @@ def page(found: Sequence[Judged]) -> str:
         "",
         "## One run, two labels",
         "",
-        "Records with the same inputs and rows that people judged differently.",
+        "Records with the same inputs and rows that people judged differently. An algorithm that a",
+        "record states is what was asked for: without NVLS a ring is as fast as it should be.",
         "",
         *labels(found),
     ]
@@ -249,10 +250,11 @@ def false_alarms(found: Sequence[Judged]) -> list[str]:
 
 
 def labels(found: Sequence[Judged]) -> list[str]:
-    """Runs that bear two labels."""
+    """Runs that bear two labels, and what each is called here."""
+    said = {entry.record.position: ", ".join(entry.causes) or "ok" for entry in found}
     groups = two_labels(entry.record for entry in found)
     return [
-        "- " + ", ".join(escaped(f"{record.id} ({record.health})") for record in group)
+        "- " + "; ".join(escaped(f"{r.id}: {r.health}, called {said[r.position]}") for r in group)
         for group in groups
     ] or ["None."]
 

@@ -66,6 +66,16 @@ def test_a_slow_run_names_what_explains_it_best_first(slow):
     assert report.findings[0].severity == "error"
 
 
+def test_a_run_beyond_its_band_that_proves_no_fault_is_said_to_be_so(tmp_path):
+    cluster = cluster_of("dgx-h100")
+    file = tmp_path / "run.txt"
+    file.write_text(printed(cluster, factor=lambda size: 1.15))
+    report = ws.doctor(str(file))
+    assert (report.verdict, codes(report)) == ("ok", ["slower_than_most"])
+    assert report.comparison.verdict == "slow"
+    assert "nine good runs in ten" in report.sentence
+
+
 def test_a_machine_that_is_named_holds(slow):
     report = ws.doctor(slow, on="dgx-h100")
     assert report.verdict == "slow"

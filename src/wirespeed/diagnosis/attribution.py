@@ -41,6 +41,8 @@ _QUANTILE = 1.2816
 """Of the normal distribution, beyond which 10 % lie."""
 _FAULTY = 0.2
 """How far off [log] a forecast of a faulty machine is besides: faults come in all degrees."""
+_NEAR = 2.0
+"""How many standard deviations the middle row may lie off a forecast that explains it."""
 _WIDEST = 3.0
 """[log] slow-downs of unknown size reach to about a factor of 20."""
 _FREEDOM = 3.0
@@ -51,7 +53,7 @@ class Explained(msgspec.Struct, frozen=True):
     """A cause, the changes that stand for it, and the error of the forecast without and with them.
 
     Errors are medians over rows of forecast over measured time, less 1; null where nothing was
-    measured.
+    measured or no forecast knows how much the cause costs.
     """
 
     cause: str
@@ -157,31 +159,37 @@ def _fall_from(run: Run, rows: Measured) -> int | None:
     return next(falls, None)
 
 
-Weighed = tuple[float, Explained]
-"""A score, the lower the better, and what it stands for."""
+class _Weighed(msgspec.Struct, frozen=True):
+    """A score, the lower the better, what it stands for, and whether the rows are near to it."""
+
+    score: float
+    entry: Explained
+    fits: bool = True
 
 
-def _weighed(run: Run, rows: Measured, guess: Hypothesis, lag: Floats, width: Floats) -> Weighed:
+def _weighed(run: Run, rows: Measured, guess: Hypothesis, lag: Floats, width: Floats) -> _Weighed:
     """The score of a hypothesis; infinite where it cannot be or makes nothing slower."""
     times = run.times(rows, guess.changes)
     texts = tuple(str(change) for change in guess.changes)
     if times is None:
-        return np.inf, Explained(guess.cause, texts, None, None)
+        return _Weighed(np.inf, Explained(guess.cause, texts, None, None))
     left = np.log(rows.time / times)
-    entry = Explained(guess.cause, texts, _error(lag), _error(left))
+    after = _error(left) if guess.changes else None
+    entry = Explained(guess.cause, texts, _error(lag), after)
     score = -float(np.log(guess.weight))
     if guess.open:
         # The slow-down is whatever the rows say, at the price of not having foretold it.
         shift = float(np.median(left))
-        entry = msgspec.structs.replace(entry, error_after=_error(left - shift))
         score += _surprise(left - shift, width)
         score += float(np.log(_WIDEST / (np.median(width) * np.sqrt(2 * np.pi))))
-        return score if shift > 0 else np.inf, entry
-    slower = float(np.median(lag - left)) > np.log1p(COST) / 2
-    return score + _surprise(left, width) if slower else np.inf, entry
+        return _Weighed(score if shift > 0 else np.inf, entry)
+    if float(np.median(lag - left)) <= np.log1p(COST) / 2:
+        return _Weighed(np.inf, entry)
+    fits = float(np.median(np.abs(left) / width)) <= _NEAR
+    return _Weighed(score + _surprise(left, width), entry, fits)
 
 
-def _congested(run: Run, rows: Measured, size: int, lag: Floats, width: Floats) -> Weighed:
+def _congested(run: Run, rows: Measured, size: int, lag: Floats, width: Floats) -> _Weighed:
     """The score of congestion: what lies before the fall and what after it, each by itself.
 
     With a single NIC a node there is no other way that its flows could be sent.
@@ -190,8 +198,8 @@ def _congested(run: Run, rows: Measured, size: int, lag: Floats, width: Floats) 
     level = np.where(after, np.median(lag[after]), np.median(lag[~after]))
     stated = any(entry.cause == CONGESTION for entry in run.stated)
     weight = STATED if stated else HINTED if len(rails(run)) > 1 else RARE
-    entry = Explained(CONGESTION, (), _error(lag[after]), _error(lag - level))
-    return _surprise(lag - level, width) - float(np.log(weight)), entry
+    entry = Explained(CONGESTION, (), _error(lag[after]), None)
+    return _Weighed(_surprise(lag - level, width) - float(np.log(weight)), entry)
 
 
 def _surprise(left: Floats, width: Floats) -> float:
@@ -204,9 +212,10 @@ def _error(lag: Floats) -> float:
     return float(np.expm1(-np.median(lag)))
 
 
-def _best(weighed: list[Weighed]) -> tuple[Explained, ...]:
+def _best(weighed: list[_Weighed]) -> tuple[Explained, ...]:
+    """Each cause once, best first: those that fit, or where none does the nearest."""
     found: dict[str, Explained] = {}
-    for score, entry in sorted(weighed, key=lambda pair: pair[0]):
-        if np.isfinite(score):
-            found.setdefault(entry.cause, entry)
+    order = sorted((w for w in weighed if np.isfinite(w.score)), key=lambda w: w.score)
+    for one in [w for w in order if w.fits] or order[:1]:
+        found.setdefault(one.entry.cause, one.entry)
     return tuple(found.values())[:MOST]
