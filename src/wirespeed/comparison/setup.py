@@ -175,6 +175,9 @@ def _counts(inputs: Inputs, operation: Operation) -> tuple[int, int, int]:
     """Nodes, GPUs of each that take part, ranks."""
     cluster, ranks = inputs.cluster, inputs.ranks
     nodes, per_node = cluster.nodes, cluster.gpus_per_node
+    for what, count in (("nodes", nodes), ("GPUs on a node", per_node), ("ranks", ranks)):
+        if count is not None and count < 1:
+            raise Infeasible(f"{count} {what}", why="a run has at least one")
     if nodes is None:
         if ranks is None or per_node is None:
             raise Infeasible("the number of nodes is not known", why="the record does not state it")

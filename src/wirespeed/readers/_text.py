@@ -78,17 +78,20 @@ def _decode_bytes(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def clean_lines(text: str) -> list[Line]:
-    """Lines without escape sequences, quoting, rank prefixes and table bars; tabs stay."""
+def clean_lines(text: str, *, bars: bool = False) -> list[Line]:
+    """Lines without escape sequences, quoting and rank prefixes; tabs stay.
+
+    Bars at the edges of a table go too, unless `bars` says that they draw a tree.
+    """
     raw = _NEWLINE.split(text)
     last = len(raw)
     return [
-        Line(number, _clean(line), ends_text=number == last and line == line.rstrip())
+        Line(number, _clean(line, bars), ends_text=number == last and line == line.rstrip())
         for number, line in enumerate(raw, 1)
     ]
 
 
-def _clean(line: str) -> str:
+def _clean(line: str, bars: bool) -> str:
     if "\x1b" in line or "[" in line:
         line = _ESCAPES.sub("", line)
     if not line.isascii():
@@ -96,4 +99,5 @@ def _clean(line: str) -> str:
     line = _INVISIBLE.sub("", line)
     if prefix := _PREFIX.match(line):
         line = line[prefix.end() :]
-    return line.replace("|", " ") if line.lstrip().startswith("|") else line.rstrip()
+    framed = not bars and line.lstrip().startswith("|")
+    return line.replace("|", " ") if framed else line.rstrip()

@@ -17,6 +17,7 @@ from itertools import pairwise
 
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Fact, Remark
+from wirespeed.readers import nvlink
 from wirespeed.readers._format import Format
 from wirespeed.readers._text import Line, clean_lines
 
@@ -62,9 +63,13 @@ class _Found:
 
 
 def sniff(text: str) -> float:
-    """1 where a line lists a GPU or is a header of query properties."""
+    """1 where a line lists a GPU or is a header of query properties.
+
+    The lists of `nvidia-smi nvlink` name GPUs too, and have a reader of their own.
+    """
     lines = [line for line in clean_lines(text) if _HINT.search(line.text)]
-    return float(any(_LISTED.match(line.text) or _read_header(line.text) for line in lines))
+    named = not nvlink.sniff(text) and any(_LISTED.match(line.text) for line in lines)
+    return float(named or any(_read_header(line.text) for line in lines))
 
 
 def read(text: str, file: str) -> Evidence:
