@@ -25,7 +25,8 @@ Floats = npt.NDArray[np.float64]
 REACH, LEAST = 1.5, 0.15
 """How often the width of its band [log, at least LEAST] the middle row must lie off to be slow.
 
-Bands hold 80 %; of errors as a normal distribution has them, 3 % lie beyond one and a half.
+Chosen on the published records, between false alarms and what is missed: docs/doctor.md shows
+others and what they do on folds held out. Of a normal distribution 3 % lie beyond.
 """
 COST = 0.05
 """From which cost on, in the forecast, a setting is blamed where rows bear it out."""
