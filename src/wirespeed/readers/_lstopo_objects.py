@@ -88,6 +88,9 @@ def parse(text: str, file: str) -> Tree:
         elif matrix is not None and name in ("indexes", "u64values") and not empty:
             end = tags[position + 1].start() if position + 1 < len(tags) else len(text)
             words = text[tag.end() : end].split()
+            if end == len(text):
+                # No tag closes the list: its last number may be cut.
+                words = words[:-1]
             if name == "indexes":
                 matrix.of += [word if ":" in word else f"{kind}:{word}" for word in words]
             else:

@@ -31,7 +31,7 @@ def read(found_in: dict[str, Any], found: Gathered, file: str) -> None:
     """States everything; lines are unknown, so 0."""
     for key, attribute in _HEAD.items():
         if isinstance(value := found_in.get(key), str | int):
-            found.add("run", attribute, str(value), 0)
+            found.add("nvbandwidth", attribute, str(value), 0)
     for text in _listed(found_in.get("GPU Device list")):
         if isinstance(text, str) and (device := _DEVICE.match(text)):
             found.add(f"gpu{int(device[1])}", "index", int(device[1]), 0)

@@ -6,7 +6,7 @@ import re
 
 from wirespeed.readers._gathered import whole
 from wirespeed.readers._slurm_facts import SlurmTree, Switch
-from wirespeed.readers._text import clean_lines
+from wirespeed.readers._text import sure_lines
 
 SIGN = re.compile(r"^\s{0,20}(?:- )?(?:switches|blocks|block_sizes):\s*$|^- topology: \S", re.M)
 _KEY = re.compile(r"(\s{0,40})(- )?\s{0,20}([a-z_]{2,20}):\s*(.*?)\s*$")
@@ -19,7 +19,7 @@ def trees(text: str, file: str) -> list[SlurmTree]:
     switch: Switch | None = None
     block = ""
     sizes = False
-    for line in clean_lines(text):
+    for line in sure_lines(text):
         words = line.text.partition(" #")[0]
         if item := _ITEM.match(words):
             if sizes and found:

@@ -28,6 +28,11 @@ _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\x00-\x08]")
 _PREFIX = re.compile(r"(?:[ \t]*>)+ ?|[ \t]*\[\d+,\d+\]<std(?:out|err)>: ?|\d+: ")
 
 
+_CLOSED = re.compile(
+    r"(?:[\])>\"'}|;]|\b(?:GB/s|Active|Down|LinkUp|Polling|Disabled|Ethernet|InfiniBand))$"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line, cleaned. `number` counts from 1 in the text as given."""
@@ -89,6 +94,20 @@ def clean_lines(text: str, *, bars: bool = False) -> list[Line]:
         Line(number, _clean(line, bars), ends_text=number == last and line == line.rstrip())
         for number, line in enumerate(raw, 1)
     ]
+
+
+def sure_lines(text: str, *, bars: bool = False) -> list[Line]:
+    """As `clean_lines`, without the last word of a text that may break off inside it.
+
+    A word stays that is closed by a sign, or that is one of the few words which end a line.
+    """
+    lines = clean_lines(text, bars=bars)
+    last = lines[-1]
+    if words := last.text.split():
+        cut = last.ends_text and not _CLOSED.search(last.text)
+        kept = last.text[: -len(words[-1])] if cut else last.text
+        lines[-1] = Line(last.number, kept, ends_text=True)
+    return lines
 
 
 def _clean(line: str, bars: bool) -> str:

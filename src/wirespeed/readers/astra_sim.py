@@ -16,7 +16,7 @@ import re
 from wirespeed.evidence import Evidence
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered, whole
-from wirespeed.readers._text import clean_lines
+from wirespeed.readers._text import sure_lines
 
 NAME = "astra-sim"
 
@@ -35,7 +35,7 @@ def read(text: str, file: str) -> Evidence:
     """Evidence of a network; raises InputError where no list can be read."""
     found = Gathered()
     lists: dict[str, tuple[list[str], int]] = {}
-    for line in clean_lines(text):
+    for line in sure_lines(text):
         if entry := _LINE.match(line.text):
             words = [word.strip().strip("\"'") for word in entry[2].split(",") if word.strip()]
             lists[entry[1]] = words[:_MOST], line.number

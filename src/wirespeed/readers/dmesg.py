@@ -20,7 +20,7 @@ from wirespeed.evidence import Evidence
 from wirespeed.readers._bus import ADDRESS, subject_of
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered, is_ellipsis
-from wirespeed.readers._text import clean_lines
+from wirespeed.readers._text import sure_lines
 
 NAME = "dmesg"
 
@@ -64,7 +64,7 @@ def read(text: str, file: str) -> Evidence:
     """Evidence of what the kernel says of links and GPUs; it may say nothing of them."""
     found = Gathered()
     count = 0
-    for line in clean_lines(text):
+    for line in sure_lines(text):
         words, number = line.text[:2000], line.number
         count += bool(words.strip())
         if is_ellipsis(words):

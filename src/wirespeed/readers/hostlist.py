@@ -15,8 +15,14 @@ _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 
 def split_hosts(text: str) -> list[str]:
-    """The parts of a list between commas that stand outside of brackets."""
-    return [part for part in _PART.findall(text) if part]
+    """The parts of a list between commas that stand outside of brackets.
+
+    Raises InputError where a bracket has no partner.
+    """
+    parts = [part for part in _PART.findall(text) if part]
+    if any(sum(part.count(sign) for part in parts) != text.count(sign) for sign in "[]"):
+        raise _wrong(text, "a bracket is not closed")
+    return parts
 
 
 def expand_hosts(text: str) -> list[str]:
@@ -46,10 +52,7 @@ def count_hosts(text: str) -> int:
 
 
 def _pieces(part: str) -> list[re.Match[str]]:
-    found = list(_PIECE.finditer(part))
-    if sum(len(piece[0]) for piece in found) != len(part):
-        raise _wrong(part, "a bracket is not closed")
-    return found
+    return list(_PIECE.finditer(part))
 
 
 def _choices(piece: re.Match[str]) -> Iterator[str]:

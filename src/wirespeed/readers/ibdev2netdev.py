@@ -14,7 +14,7 @@ from wirespeed.evidence import Evidence
 from wirespeed.readers._bus import ADDRESS, address_of
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered
-from wirespeed.readers._text import clean_lines
+from wirespeed.readers._text import sure_lines
 
 NAME = "ibdev2netdev"
 
@@ -33,7 +33,7 @@ def sniff(text: str) -> float:
 def read(text: str, file: str) -> Evidence:
     """Evidence of all ports; raises InputError where none is named."""
     found = Gathered()
-    for line in clean_lines(text):
+    for line in sure_lines(text):
         if "==>" in line.text and (port := _LINE.search(line.text)):
             bus, device, number, netdev, state = port.groups()
             subject = f"port {device}/{int(number)}"

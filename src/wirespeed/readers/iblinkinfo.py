@@ -15,7 +15,7 @@ from wirespeed.evidence import Evidence
 from wirespeed.readers._fabric_facts import End, node_subject, speed_of_lane, state_link, state_node
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered
-from wirespeed.readers._text import clean_lines
+from wirespeed.readers._text import sure_lines
 
 NAME = "iblinkinfo"
 
@@ -70,7 +70,7 @@ def _rows(text: str, found: Gathered) -> list[_Row]:
     rows: list[_Row] = []
     listed: list[tuple[re.Match[str], int]] = []
     node, kind, name = "", "ca", ""
-    for line in clean_lines(text):
+    for line in sure_lines(text):
         if link := _LINK.match(line.text):
             if link["own"] is not None and link["guid"]:
                 listed.append((link, line.number))

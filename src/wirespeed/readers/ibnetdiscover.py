@@ -15,14 +15,14 @@ from wirespeed.evidence import Evidence
 from wirespeed.readers._fabric_facts import End, node_subject, state_link, state_node
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered, is_ellipsis
-from wirespeed.readers._text import Line, clean_lines
+from wirespeed.readers._text import Line, sure_lines
 
 NAME = "ibnetdiscover"
 
 _GUID = r"[0-9a-fA-F]{1,16}"
 _NODE = re.compile(
     rf"\s*(?:Switch|Ca|Rt|Router)\s+(\d{{1,4}}) \"([SHR])-({_GUID})\""
-    r"(?:\s*# \"([^\"]{0,200})\"?)?"
+    r"(?:\s*# \"([^\"]{0,200})\")?"
     r"(?:.{0,80}?\blid (\d{1,5}))?"
 )
 _PORT = re.compile(
@@ -59,7 +59,7 @@ def read(text: str, file: str) -> Evidence:
     found = Gathered()
     node = ""
     cables = 0
-    for line in clean_lines(text):
+    for line in sure_lines(text):
         if port := _PORT.match(line.text):
             cables += _read_port(port, node, line, found)
         elif head := _NODE.match(line.text):
@@ -90,15 +90,11 @@ def read(text: str, file: str) -> Evidence:
 def _read_port(port: re.Match[str], node: str, line: Line, found: Gathered) -> int:
     number, kind, guid, other, rest = port.groups()
     speed = _SPEED.search(rest[rest.rfind('"') + 1 :]) or _SPEED.search(rest)
-    if not node or (line.ends_text and not speed):
+    if not node or not speed:
         found.left_out(line.text, line.number)
         return 0
     a, b = End(node, int(number)), End(node_subject(kind, guid), int(other))
-    width, word = (int(speed[1]), speed[2]) if speed else (0, "???")
-    if width:
-        state_link(a, b, width, word, line.number, found)
-    else:
-        found.add(f"{a}>{b}", "link", "???", line.number)
+    state_link(a, b, int(speed[1]), speed[2], line.number, found)
     if name := re.search(r"# \"([^\"]{0,200})\"", rest):
         state_node(b.node, name[1], line.number, found)
     return 1

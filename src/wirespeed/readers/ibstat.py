@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from wirespeed.evidence import Evidence
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered, whole
-from wirespeed.readers._text import Line, clean_lines
+from wirespeed.readers._text import Line, sure_lines
 
 NAME = "ibstat"
 
@@ -75,7 +75,7 @@ def read(text: str, file: str) -> Evidence:
     """Evidence of all adapters; raises InputError where none is there."""
     found = Gathered()
     hca, port = "?", None
-    for line in clean_lines(text):
+    for line in sure_lines(text):
         if panic := _PANIC.search(line.text):
             found.add(f"hca {panic[1]}", "missing", True, line.number)
             said = f"{panic[1]} is listed, but its state cannot be read: it is gone from the bus"

@@ -17,7 +17,7 @@ from wirespeed.evidence import Evidence
 from wirespeed.evidence._types import Value
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered, slug, whole
-from wirespeed.readers._text import clean_lines
+from wirespeed.readers._text import sure_lines
 
 NAME = "ibswinfo"
 
@@ -40,7 +40,7 @@ def sniff(text: str) -> float:
 def read(text: str, file: str) -> Evidence:
     """Evidence of a switch; raises InputError where no row can be read."""
     found = Gathered()
-    rows = [(_ROW.match(line.text), line.number) for line in clean_lines(text) if "|" in line.text]
+    rows = [(_ROW.match(line.text), line.number) for line in sure_lines(text) if "|" in line.text]
     guid = next((whole(row[3], 0) for row, _ in rows if row and row[2] == "GUID"), None)
     subject = "switch ?" if guid is None else f"switch 0x{guid:016x}"
     unit = ""
@@ -52,7 +52,7 @@ def read(text: str, file: str) -> Evidence:
             unit, name = f"psu{found_psu[1]}_", "status"
         elif not inner:
             unit = ""
-        if name in ("GUID", "serial number", "S/N"):
+        if not value or name in ("GUID", "serial number", "S/N"):
             continue
         found.add(subject, unit + _attribute(name), _value(value), number)
     return found.evidence(

@@ -21,16 +21,16 @@ from wirespeed.evidence import Evidence
 from wirespeed.readers._bus import ADDRESS, subject_of
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered
-from wirespeed.readers._text import Line, clean_lines
+from wirespeed.readers._text import Line, sure_lines
 
 NAME = "lspci"
 
 _SIGN = re.compile(
     r"\bLnk(?:Cap|Sta):\s*(?:Port #\d+, )?Speed |\bACSC(?:tl|ap):\s*SrcValid|"
-    rf"^(?:{ADDRESS}) [A-Z][\w /-]{{2,60}}(?: \[[0-9a-f]{{4}}\])?: ",
+    rf"^(?:{ADDRESS}) [A-Z0-9][\w /-]{{2,60}}(?: \[[0-9a-f]{{4}}\])?: ",
     re.MULTILINE,
 )
-_DEVICE = re.compile(rf"({ADDRESS}) (?:\"?)([A-Z][\w /-]{{2,60}}?)(?: \[([0-9a-f]{{4}})\])?: (.+)")
+_DEVICE = re.compile(rf"({ADDRESS}) ([A-Z0-9][\w /-]{{2,60}}?)(?: \[([0-9a-f]{{4}})\])?: (.+)")
 _LINK = re.compile(
     r"\s*Lnk(Cap|Sta):\s*(?:Port #\d+, )?Speed (\d+(?:\.\d+)?|unknown) ?(?:GT/s)?(?: \((\w+)\))?, "
     r"Width x(\d{1,3})(?: \((\w+)\))?"
@@ -40,7 +40,7 @@ _ACTIVE = re.compile(r"\bDLActive([+-])")
 _NUMA = re.compile(r"\s*NUMA node: (\d{1,4})")
 _GROUP = re.compile(r"\s*IOMMU group: (\d{1,6})")
 _DRIVER = re.compile(r"\s*Kernel driver in use: (\S{1,60})")
-_POWER = re.compile(r"\bPowerLimit (\d{1,5}(?:\.\d+)?) ?W")
+_POWER = re.compile(r"\b(?:Slot)?PowerLimit (\d{1,5}(?:\.\d+)?) ?W")
 _FLAG = re.compile(r"([A-Za-z]+)([+-])")
 _REDIRECTS = ("ReqRedir", "CmpltRedir", "UpstreamFwd")
 _KINDS = (
@@ -63,10 +63,10 @@ def read(text: str, file: str) -> Evidence:
     subject = ""
     seen: set[str] = set()
     caps: dict[str, tuple[float, int]] = {}
-    for line in clean_lines(text):
+    for line in sure_lines(text):
         if device := _DEVICE.match(line.text.lstrip("` ")):
             subject, seen = subject_of(device[1]) or "", set()
-            _read_device(subject, device, line.number, found)
+            _read_device(subject, device, line, found)
             continue
         key = line.text.split(":", 1)[0].strip()
         if key in ("LnkCap", "LnkSta", "ACSCtl"):
@@ -85,11 +85,12 @@ def read(text: str, file: str) -> Evidence:
     )
 
 
-def _read_device(subject: str, device: re.Match[str], line: int, found: Gathered) -> None:
+def _read_device(subject: str, device: re.Match[str], line: Line, found: Gathered) -> None:
     words = f"{device[2]}: {device[4]}"
     kind = next((name for name, pattern in _KINDS if pattern.match(words)), "other")
-    found.add(subject, "what", device[4].strip(), line)
-    found.add(subject, "kind", kind, line)
+    if not line.ends_text:
+        found.add(subject, "what", device[4].strip(), line.number)
+    found.add(subject, "kind", kind, line.number)
 
 
 def _read_line(
@@ -97,8 +98,7 @@ def _read_line(
 ) -> None:
     text, number = line.text, line.number
     if link := _LINK.match(text):
-        if not (line.ends_text and link.end() == len(text) and not link[5]):
-            _read_link(subject, link, number, caps, found)
+        _read_link(subject, link, number, caps, found)
     elif acs := _ACS.match(text):
         flags = dict(_FLAG.findall(acs[1]))
         if len(flags) > 4:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from wirespeed.evidence import Evidence
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered, is_ellipsis
-from wirespeed.readers._text import Line, clean_lines
+from wirespeed.readers._text import Line, sure_lines
 
 NAME = "lspci-tree"
 
@@ -61,7 +61,7 @@ def sniff(text: str) -> float:
 def read(text: str, file: str) -> Evidence:
     """Evidence of the tree; raises InputError where it holds no device."""
     tree = _Tree(Gathered())
-    for line in clean_lines(text, bars=True):
+    for line in sure_lines(text, bars=True):
         if is_ellipsis(line.text) or len(line.text) > _LONGEST:
             tree.found.left_out(line.text, line.number)
         elif _SIGN.match(line.text) or line.text.startswith("-["):

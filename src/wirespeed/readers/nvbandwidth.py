@@ -2,7 +2,7 @@
 
 | subject | attributes |
 |---|---|
-| `run` | version, driver, cuda_runtime, cuda_driver |
+| `nvbandwidth` | version, driver, cuda_runtime, cuda_driver |
 | `gpu0` | index, model, bus_id |
 | `gpu0>gpu1`, `host>gpu0`, `gpu0>host` | the test's name with _GBps or _ns; source to target |
 | `test NAME` | status (passed, waived or failed), sum, error |
@@ -26,7 +26,7 @@ from wirespeed.readers._copies import note_size
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered, is_ellipsis
 from wirespeed.readers._nvbandwidth_matrix import BUFFER, Matrix, bus_id, matrix_of, state
-from wirespeed.readers._text import Line, clean_lines
+from wirespeed.readers._text import Line, sure_lines
 
 NAME = "nvbandwidth"
 
@@ -59,7 +59,7 @@ def read(text: str, file: str) -> Evidence:
     if (document := _nvbandwidth_json.document(text)) is not None:
         _nvbandwidth_json.read(document, found, file)
     else:
-        _read_lines(clean_lines(text), found, file)
+        _read_lines(sure_lines(text), found, file)
     _compare_devices(found)
     note_size(found, BUFFER)
     return found.evidence(
@@ -116,7 +116,7 @@ def _read_lines(lines: list[Line], found: Gathered, file: str) -> None:
 def _read_version(line: Line, found: Gathered) -> None:
     for pattern, attribute in _VERSIONS:
         if version := pattern.search(line.text):
-            found.add("run", attribute, version[1], line.number)
+            found.add("nvbandwidth", attribute, version[1], line.number)
 
 
 def _read_device(device: re.Match[str], line: int, found: Gathered) -> None:
@@ -135,9 +135,6 @@ def _read_row(line: Line, matrix: Matrix, found: Gathered, file: str) -> bool:
     cells = words[1:]
     if not (words[0].isdecimal() and len(words[0]) < 4) or len(cells) > len(matrix.columns):
         return False
-    if line.ends_text and cells:
-        # A cut may have taken digits of the last number.
-        cells = cells[:-1] if len(cells) < len(matrix.columns) else cells
     for column, cell in zip(matrix.columns, cells, strict=False):
         if _NUMBER.fullmatch(cell):
             state(matrix, (int(words[0]), column), float(cell), line.number, found, file)

@@ -76,7 +76,7 @@ def read(text: str, file: str) -> Evidence:
     """Evidence of both outputs; raises InputError where a header has no rows."""
     lines = clean_lines(text)
     found = _Found()
-    _read_list([line for line in lines if _HINT.search(line.text)], found)
+    _read_list([line for line in lines if _HINT.search(line.text)], len(lines), found)
     headers = [at for at, line in enumerate(lines) if _read_header(line.text)]
     for at, end in pairwise([*headers, len(lines)]):
         _read_table(lines[at:end], found)
@@ -97,14 +97,14 @@ def read(text: str, file: str) -> Evidence:
     return Evidence(NAME, file, tuple(dict.fromkeys(found.facts)), tuple(found.remarks))
 
 
-def _read_list(lines: Sequence[Line], found: _Found) -> None:
+def _read_list(lines: Sequence[Line], last: int, found: _Found) -> None:
     instances: dict[str, list[int]] = {}
     subject = ""
     for line in lines:
         if gpu := _LISTED.match(line.text):
             subject = f"gpu{int(gpu[1])}"
             # A listing that breaks off inside the name is told by its missing UUID.
-            if line.ends_text and "(UUID" not in line.text:
+            if line.number == last and "(UUID" not in line.text:
                 text = f"the listing breaks off in {line.text.strip()!r}, which is left out"
                 found.remarks.append(Remark("lines-left-out", text, line.number))
                 continue

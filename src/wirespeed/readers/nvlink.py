@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from wirespeed.evidence import Evidence
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered, is_ellipsis, slug, whole
-from wirespeed.readers._text import Line, clean_lines
+from wirespeed.readers._text import Line, sure_lines
 
 NAME = "nvlink"
 
@@ -49,7 +49,7 @@ def sniff(text: str) -> float:
 def read(text: str, file: str) -> Evidence:
     """Evidence of both outputs; raises InputError where no link stands below a GPU."""
     found = Gathered()
-    lines = clean_lines(text)
+    lines = sure_lines(text)
     for gpu in _gpus(lines, found):
         if gpu.links and gpu.whole and sorted(gpu.links) == list(range(len(gpu.links))):
             found.add(gpu.name, "nvlinks", len(gpu.links), gpu.line)

@@ -24,7 +24,7 @@ from wirespeed.evidence import Evidence
 from wirespeed.readers._copies import copied, note_size
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered
-from wirespeed.readers._text import Line, clean_lines
+from wirespeed.readers._text import Line, sure_lines
 
 NAME = "p2p-bandwidth"
 
@@ -70,7 +70,7 @@ def sniff(text: str) -> float:
 def read(text: str, file: str) -> Evidence:
     """Evidence of all matrices; raises InputError where none has a row."""
     found = Gathered()
-    matrices = _matrices(clean_lines(text), found)
+    matrices = _matrices(sure_lines(text), found)
     for matrix, after in zip_longest(matrices, matrices[1:]):
         _state(matrix, after, found, file)
     note_size(found, COPY)
@@ -104,8 +104,6 @@ def _matrices(lines: list[Line], found: Gathered) -> list[_Matrix]:
                 current = _Matrix(None, line.number)
                 matrices.append(current)
             cells = [float(word) for word in row[2].split()]
-            if line.ends_text:
-                cells = cells[:-1]
             current.rows.append((int(row[1]), cells, line.number))
         elif device := _DEVICE.match(text):
             _read_device(device, line.number, found)

@@ -15,7 +15,7 @@ import re
 from wirespeed.evidence import Evidence
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered, whole
-from wirespeed.readers._text import clean_lines
+from wirespeed.readers._text import sure_lines
 
 NAME = "perfquery"
 
@@ -43,13 +43,10 @@ def read(text: str, file: str) -> Evidence:
     """Evidence of all ports; raises InputError where no counter can be read."""
     found = Gathered()
     subject, extended = "lid ?/0", False
-    for line in clean_lines(text):
+    for line in sure_lines(text):
         if head := _HEAD.search(line.text):
             subject, extended = f"lid {head[2] or '?'}/{int(head[3])}", bool(head[1])
         elif counter := _COUNTER.match(line.text):
-            if line.ends_text:
-                found.left_out(line.text, line.number)
-                continue
             name, value = counter[1], whole(counter[2], 0)
             if name in _FIXED or value is None:
                 continue

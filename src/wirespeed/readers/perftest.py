@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from wirespeed.evidence import Evidence, Measurement, Row
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered
-from wirespeed.readers._text import Line, clean_lines
+from wirespeed.readers._text import Line, sure_lines
 from wirespeed.units import GB, MIB, US
 
 NAME = "perftest"
@@ -75,7 +75,7 @@ def read(text: str, file: str) -> Evidence:
     found = Gathered()
     runs: list[_Run] = []
     run = _Run()
-    for line in clean_lines(text):
+    for line in sure_lines(text):
         if title := _TITLE.match(line.text):
             opened = _opened(title)
             # The other side prints the same title; only another test is another run.
@@ -124,7 +124,7 @@ def _read_header(header: re.Match[str], run: _Run, line: Line, found: Gathered) 
 
 def _read_row(row: re.Match[str], run: _Run, line: Line, found: Gathered) -> None:
     size, cells = int(row[1]), [float(cell) for cell in row[3].split()]
-    if line.ends_text or (not run.latency and len(cells) < 3) or run.unit == "":
+    if (not run.latency and len(cells) < 3) or not run.unit:
         found.note("row-cut", f"the row of {size} bytes may be cut and is left out", line.number)
         return
     key = size, float(row[2]), *cells[:2]

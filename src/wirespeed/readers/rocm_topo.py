@@ -19,7 +19,7 @@ from wirespeed.evidence import Evidence
 from wirespeed.evidence._types import Value
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered, whole
-from wirespeed.readers._text import Line, clean_lines
+from wirespeed.readers._text import Line, sure_lines
 
 NAME = "rocm-topo"
 
@@ -54,7 +54,7 @@ def read(text: str, file: str) -> Evidence:
     """Evidence of all parts that are there; raises InputError where none names a GPU."""
     found = Gathered()
     matrix: _Matrix | None = None
-    for line in clean_lines(text):
+    for line in sure_lines(text):
         if banner := _BANNER.search(line.text):
             _close(matrix, found)
             kind = banner["what"].split()[0].lower()
@@ -97,9 +97,6 @@ def _read_row(line: Line, matrix: _Matrix, found: Gathered) -> bool:
     if len(numbers) != 1 or not names[0]:
         return False
     cells = words[1:]
-    # A cut may have taken a part of the last word.
-    if line.ends_text and len(cells) <= len(matrix.columns):
-        cells = cells[:-1]
     for column, word in zip(matrix.columns, cells, strict=False):
         value = whole(word) if matrix.attribute != "rocm_link" else word
         if value is not None and column != numbers[0] and word not in ("0", "None", "N/A"):

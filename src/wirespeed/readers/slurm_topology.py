@@ -15,7 +15,7 @@ from wirespeed.readers import _slurm_yaml
 from wirespeed.readers._format import Format
 from wirespeed.readers._gathered import Gathered, whole
 from wirespeed.readers._slurm_facts import SlurmTree, Switch, state_tree
-from wirespeed.readers._text import Line, clean_lines
+from wirespeed.readers._text import Line, sure_lines
 
 NAME = "slurm-topology"
 
@@ -35,7 +35,7 @@ def read(text: str, file: str) -> Evidence:
     if _slurm_yaml.SIGN.search(text) and not _SIGN.search(text):
         trees = _slurm_yaml.trees(text, file)
     else:
-        trees = [_tree(clean_lines(text), found)]
+        trees = [_tree(sure_lines(text), found)]
     for tree in trees:
         if tree.switches or tree.blocks:
             state_tree(tree, found)
