@@ -63,16 +63,16 @@ def _by_kind(
 def _checked(
     evidence: Evidence, measured: Measurement, on: Cluster | ClusterOf | None
 ) -> CheckReport:
-    notices = _notices([*evidence.remarks, *measured.remarks])
+    notices = notices_of([*evidence.remarks, *measured.remarks])
     if on is None:
         setup, cluster, group = setting_up(evidence, measured)
         return check_one(measured, setup.collective, cluster, group, remarks=notices)
-    cluster = on if isinstance(on, Cluster) else _of_size(on, evidence, measured)
+    cluster = on if isinstance(on, Cluster) else cluster_for(on, evidence, measured)
     group = group_on(cluster, measured)
     return check_one(measured, collective_of(measured), cluster, group, remarks=notices)
 
 
-def _of_size(make: ClusterOf, evidence: Evidence, measured: Measurement) -> Cluster:
+def cluster_for(make: ClusterOf, evidence: Evidence, measured: Measurement) -> Cluster:
     """The cluster that holds the ranks; a rack as a whole where they are no more than its own."""
     one = make(None)
     per_node = max(1, len(one.topology.gpus()) // one.nodes)
@@ -85,7 +85,8 @@ def _of_size(make: ClusterOf, evidence: Evidence, measured: Measurement) -> Clus
     return replace(cluster, software=replace(cluster.software, version=numbers))
 
 
-def _notices(remarks: Sequence[Remark]) -> list[Notice]:
+def notices_of(remarks: Sequence[Remark]) -> list[Notice]:
+    """What a reader remarked, as results say it."""
     return [
         Notice(remark.code, remark.text, f"line {remark.line}" if remark.line else "")
         for remark in remarks
