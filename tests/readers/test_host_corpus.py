@@ -76,7 +76,9 @@ def test_each_sample_is_recognised_by_its_own_reader_alone(folder: str) -> None:
         text = decode(path.read_bytes(), file=name)
         sure = {form.name: form.sniff(text) for form in FORMATS}
         expected = "lspci-tree" if name in TREES else FOLDERS[folder]
-        assert {found for found, certain in sure.items() if certain} == {expected}, name
+        found = {reader for reader, certain in sure.items() if certain}
+        # People run the tests with the library's log on.
+        assert found - ({"nccl-log"} if expected == "nccl-tests" else set()) == {expected}, name
         if expected != "nccl-tests":
             assert evidence(name).format == expected
 
