@@ -24,7 +24,7 @@ HF_TOKEN=hf_abcdefgh12345
 Node GUID: 0xa088c20300aa11bb
 Serial Number : 1652823004112
 bus 0000:18:00.0 ACSCtl: SrcValid+ 32 GT/s PCIe 2.21.5+cuda12.4
-"""
+"""  # noqa: E501
 
 
 def test_nothing_that_names_people_or_machines_is_left():
