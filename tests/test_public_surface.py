@@ -27,6 +27,7 @@ NAMES = [
         "expect",
         "faults",
         "load",
+        "model",
         "topo",
         "validate",
     ),
@@ -42,6 +43,7 @@ KEYWORDS = {
     "faults": {"op", "on", "size"},
     "validate": {"records"},
     "load": {"path"},
+    "model": {"name_or_config"},
 }
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from wirespeed._api.expect import expect
     from wirespeed._api.faults import faults
     from wirespeed._api.load import load
+    from wirespeed._api.models import model
     from wirespeed._api.topo import topo
     from wirespeed._api.validate import validate
     from wirespeed.errors import WirespeedError
@@ -36,6 +37,7 @@ __all__ = [
     "expect",
     "faults",
     "load",
+    "model",
     "topo",
     "validate",
 ]
@@ -50,6 +52,7 @@ _HOMES = {
     "expect": "wirespeed._api.expect",
     "faults": "wirespeed._api.faults",
     "load": "wirespeed._api.load",
+    "model": "wirespeed._api.models",
     "topo": "wirespeed._api.topo",
     "validate": "wirespeed._api.validate",
 }

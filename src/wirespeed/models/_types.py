@@ -49,6 +49,8 @@ class Attention(msgspec.Struct, frozen=True, tag=True):
     """Tokens back that are seen; None: all."""
     value_dim: int | None = None
     """Width of a value's head where it is not `head_dim` (MLA)."""
+    dropout: bool = False
+    """Whether probabilities are dropped: one more matrix and its mask where they are kept."""
 
 
 class Pointwise(msgspec.Struct, frozen=True, tag=True):
