@@ -95,7 +95,7 @@ def _branches(
         operators += made
         channels += out.channels
     out = _Shape(channels, out.height, out.width)
-    operators.append(Pointwise("concatenate", out.size, out.size, backward=1.0))
+    operators.append(Pointwise("concatenate", out.size, out.size, saved=out.size, backward=1.0))
     return operators, out
 
 
@@ -130,9 +130,10 @@ def _step(
     )
     if match["pool"]:
         out = _Shape(shape.channels, *size)
-        return [
-            Pointwise(f"{match['pool']} pool", shape.size, out.size, saved=shape.size, backward=1.0)
-        ], out
+        # Where each maximum was: an index of eight bytes.
+        kept = 8 * out.size if match["pool"] == "max" else 0
+        name = f"{match['pool']} pool"
+        return [Pointwise(name, shape.size, out.size, saved_bytes=kept, backward=1.0)], out
     out = _Shape(int(match["outputs"]), *size)
     groups = int(match["groups"] or 1)
     name = f"conv {text}"
@@ -143,11 +144,14 @@ def _step(
 
 
 def _after(out: _Shape, style: _Style, *, active: bool) -> list[Operator]:
-    """Batch norm reads its input twice (statistics, then values); ReLU is fused where it can be."""
+    """Batch norm reads its input twice (statistics, then values); ReLU is fused where it can be.
+
+    Kept are the norm's input and the ReLU's output, which the next convolution needs as well.
+    """
     if style.norm:
         name = "batch norm and relu" if active else "batch norm"
-        parameters = 2 * out.channels
-        return [Pointwise(name, 2 * out.size, out.size, saved=out.size, parameters=parameters)]
+        kept = (2 if active else 1) * out.size
+        return [Pointwise(name, 2 * out.size, out.size, saved=kept, parameters=2 * out.channels)]
     if not active:
         return []
     return [Pointwise("relu", out.size, out.size, saved=out.size)]
