@@ -70,5 +70,5 @@ def test_what_is_chosen_fits_and_is_among_the_feasible(room, dp, pp, batch, fram
         return
     chosen, _ = usual(asked, room * GIB)
     assert chosen == options[0]
-    assert fullest(chosen).reserved <= room * GIB
+    assert fullest(chosen).needed <= room * GIB
     assert batch // dp % chosen.layout.micro_batch == 0

@@ -7,6 +7,7 @@ import statistics
 from collections import defaultdict
 
 import pytest
+from msgspec.structs import replace
 
 from support import shared
 from wirespeed.errors import WirespeedError
@@ -15,7 +16,7 @@ from wirespeed.training.checks import reasons
 from wirespeed.training.choices import usual
 from wirespeed.training.habits import with_defaults
 from wirespeed.training.layout import Job, Layout
-from wirespeed.training.memory import capacity, memory, printed
+from wirespeed.training.memory import capacity, fullest, memory, printed
 
 pytestmark = pytest.mark.corpus
 
@@ -102,3 +103,37 @@ def test_peak_memory_is_within_ten_percent_in_the_median(records):
         print(f"{group:26s} n {len(found):3d}  median {median:.1%}  bias {bias:+.1%}")
         assert median <= 0.12, group
     assert statistics.median(everything) <= 0.10
+
+
+def test_what_ran_fits(records):
+    """Of pre-training runs whose memory is all on the GPU, 99 in 100; others are explained below.
+
+    DeepSpeed's published sizes are with offload to the host, which comes later; FMS recomputes a
+    share of the blocks where it says selective; Korthikanti et al. tabulate what does not fit.
+    """
+    apart = {"deepspeed-azure", "bigscience-v100", "fms-fsdp", "seqpar-memory", "misc"}
+    fits = {True: 0, False: 0}
+    for record, job in dense(filter(stated, records)):
+        if record["task"] == "lora" or record["group"] in apart:
+            continue
+        try:
+            usual(job, capacity(record["cluster"]["gpu"]))
+        except WirespeedError:
+            fits[False] += 1
+        else:
+            fits[True] += 1
+    assert sum(fits.values()) > 1000
+    assert fits[False] <= 0.01 * fits[True]
+
+
+def test_users_take_the_largest_micro_batch_that_fits(records):
+    """llm-foundry's tables fill the GPU: one more half again of the micro-batch mostly does not."""
+    fit, over = 0, 0
+    for record, job in dense(r for r in records if r["group"] == "llm-foundry"):
+        layout = replace(job.layout, micro_batch=round(1.5 * job.layout.micro_batch) + 1)
+        larger = replace(job, layout=layout, global_batch=layout.dp * layout.micro_batch)
+        room = capacity(record["cluster"]["gpu"])
+        over += fullest(larger).needed > room
+        fit += fullest(job).needed <= room
+    assert fit >= 150
+    assert over >= 0.5 * fit, (over, fit)

@@ -26,7 +26,7 @@ def feasible(job: Job, capacity: float) -> list[Job]:
 
     `capacity` is what one GPU has for tensors and NCCL [B] (`memory.capacity`).
     """
-    return [trial for trial in _trials(job) if fullest(trial).reserved <= capacity]
+    return [trial for trial in _trials(job) if fullest(trial).needed <= capacity]
 
 
 def usual(job: Job, capacity: float) -> tuple[Job, tuple[str, ...]]:
@@ -43,9 +43,9 @@ def usual(job: Job, capacity: float) -> tuple[Job, tuple[str, ...]]:
     least: Parts | None = None
     for trial in _trials(filled):
         parts = fullest(trial)
-        if parts.reserved <= capacity:
+        if parts.needed <= capacity:
             return trial, chosen
-        least = min(least or parts, parts, key=lambda p: p.reserved)
+        least = min(least or parts, parts, key=lambda p: p.needed)
     raise _too_large(filled, least, capacity)
 
 
@@ -119,7 +119,7 @@ def _interleaves(count: int, job: Job) -> bool:
 
 def _too_large(job: Job, parts: Parts | None, capacity: float) -> Infeasible:
     better = nearest(job, job.layout.gpus, lambda trial: _could_fit(trial, capacity))
-    need, have = (parts.reserved if parts else 0.0) / GIB, capacity / GIB
+    need, have = (parts.needed if parts else 0.0) / GIB, capacity / GIB
     return Infeasible(
         f"out of memory: {need:.1f} GiB at the least, and a GPU has {have:.1f}",
         where="layout",
@@ -133,7 +133,7 @@ def _too_large(job: Job, parts: Parts | None, capacity: float) -> Infeasible:
 def _could_fit(job: Job, capacity: float) -> bool:
     tight = replace(job.layout, micro_batch=1, recompute="full")
     tight_job = replace(job, layout=tight)
-    return not reasons(tight_job) and fullest(tight_job).reserved <= capacity
+    return not reasons(tight_job) and fullest(tight_job).needed <= capacity
 
 
 def _largest(parts: Parts) -> str:

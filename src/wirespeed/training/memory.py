@@ -70,6 +70,11 @@ class Parts(msgspec.Struct, frozen=True):
         """What the allocator holds, fragments included, with NCCL's own."""
         return self.tensors * (1 + parameter("reserve_share")) + self.nccl
 
+    @property
+    def needed(self) -> float:
+        """The least that it runs in: an allocator short of memory gives back what it caches."""
+        return self.tensors * (1 + parameter("tight_share")) + self.nccl
+
 
 def memory(job: Job) -> Memory:
     """Memory of the fullest GPU of a job whose micro-batch and recompute are set [GiB].
