@@ -8,10 +8,11 @@ import pytest
 
 import wirespeed as ws
 from collectives.bound_cases import many, switched
-from wirespeed.collectives.forecast import curves_by_seed, forecast
+from wirespeed.collectives.forecast import at_median_seed, curves_by_seed, forecast
+from wirespeed.collectives.loads import load_report
 from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.topology.change import parse_change
-from wirespeed.topology.cluster import Cluster, changed, everyone
+from wirespeed.topology.cluster import Cluster, Group, changed, everyone
 from wirespeed.topology.fabrics.generic import LEAF_SPINE
 from wirespeed.topology.fabrics.sizing import Tier
 
@@ -51,6 +52,18 @@ def test_collisions_make_it_slower_than_an_even_spread_and_differ_by_seed(hashed
 def test_the_bottleneck_of_the_row_is_described(hashed: Cluster) -> None:
     made = forecast(ALL_TO_ALL, hashed, SIZES)
     assert {row.bottleneck for row in made.rows} == {known.name for known in made.bottlenecks}
+
+
+def test_loads_and_faults_are_those_of_the_seed_that_the_row_shows(hashed: Cluster) -> None:
+    (row,) = forecast(ALL_TO_ALL, hashed, SIZES[1:]).rows
+    seeded = at_median_seed(ALL_TO_ALL, hashed, everyone(hashed), SIZES[1])
+    report = load_report(ALL_TO_ALL, seeded, everyone(hashed), SIZES[1])
+    assert report.time_us == pytest.approx(row.time_us)
+    asked = ws.collective("alltoall", hashed, sizes="1G", loads=True)
+    assert asked.loads[0].time_us == pytest.approx(row.time_us)
+    twenty = Group(everyone(hashed).gpus[:20])
+    (row,) = forecast(ALL_TO_ALL, hashed, SIZES[1:], twenty).rows
+    assert ws.faults("alltoall", hashed, ranks=twenty, top=1).time_us == pytest.approx(row.time_us)
 
 
 @pytest.mark.parametrize("change", ["routing=static", "routing=spray"])

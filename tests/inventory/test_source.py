@@ -12,6 +12,7 @@ from inventory.matrices import codes, evidence_of, machine_from, said, square
 from wirespeed.errors import InputError, Problems, UnknownName, UsageError
 from wirespeed.inventory import resolve
 from wirespeed.inventory.matrix_text import matrix_text
+from wirespeed.probing import gather
 from wirespeed.topology.kinds import ComponentKind
 from wirespeed.topology.machines import preset_machine
 
@@ -211,6 +212,25 @@ def test_live_asks_the_driver_of_this_host(monkeypatch, tmp_path: Path):
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     machine = resolve("live").machine
     assert (machine.name, machine.gpu, machine.basis.gpu_model) == ("live", "h200-sxm", "read")
+    assert "nvidia-smi topo -p2p r` told nothing: exit status 1" in said(machine, "not-asked")
+
+
+@pytest.mark.real
+def test_a_directory_of_what_live_asked_is_the_same_machine(monkeypatch, tmp_path: Path):
+    (tmp_path / "topo").write_text(H100)
+    (tmp_path / "query").write_text(QUERY)
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text(FAKE.format(shell="/bin/sh", folder=tmp_path))
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    saved = tmp_path / "saved"
+    saved.mkdir()
+    for printed in gather().printed:
+        (saved / printed.command.file).write_text(printed.text)
+    live, kept = resolve("live"), resolve(str(saved))
+    read = [{e.file: e.facts for e in found.evidence} for found in (live, kept)]
+    assert read[0] == read[1]
+    assert [o.text for o in live.machine.oddities] == [o.text for o in kept.machine.oddities]
 
 
 @pytest.mark.real
@@ -219,5 +239,6 @@ def test_a_driver_that_fails_is_said(monkeypatch, tmp_path: Path):
     tool.write_text("#!/bin/sh\nexit 9\n")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    with pytest.raises(InputError, match="shows no topology"):
+    with pytest.raises(InputError, match="shows no topology") as told:
         resolve("live")
+    assert "exit status 9" in told.value.why

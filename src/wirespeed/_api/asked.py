@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from wirespeed._api.clusters import cluster
 from wirespeed._api.sources import Source
+from wirespeed.collectives.beside import Job
 from wirespeed.collectives.library.environment import parse_settings
 from wirespeed.collectives.library.names import Algorithm
 from wirespeed.collectives.operation import Collective, parse_operation
@@ -71,6 +72,25 @@ def siblings_of(siblings: Siblings, group: Group | None, target: Cluster) -> tup
         return groups_alike(target, members) if siblings else ()
     asked = (group_of(one, target) or everyone(target) for one in siblings)
     return tuple(one for one in asked if set(one.gpus) != set(members.gpus))
+
+
+def jobs_of(jobs: str | Sequence[str], target: Cluster) -> tuple[Job, ...]:
+    """Jobs written as `alltoall:64M` or `all_reduce:1G@0-7`: operation, size, who takes part."""
+    return tuple(_job(word, target) for word in ([jobs] if isinstance(jobs, str) else jobs))
+
+
+def _job(word: str, target: Cluster) -> Job:
+    call, _, ranks = word.partition("@")
+    op, colon, size = call.partition(":")
+    if not colon:
+        raise UsageError(
+            f"{word!r} says no size",
+            where="--beside",
+            why="a job is an operation and a size, and who takes part unless all do",
+            remedy="write for example alltoall:64M or all_reduce:1G@0-7",
+        )
+    group = group_of(ranks or None, target) or everyone(target)
+    return Job(asked_for(op, "float", "process"), group, parse_size(size), word)
 
 
 def sizes_of(sizes: Sizes) -> list[int]:

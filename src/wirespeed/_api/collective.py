@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -16,13 +17,15 @@ from wirespeed._api.asked import (
     asked_for,
     forced,
     group_of,
+    jobs_of,
     on_cluster,
     siblings_of,
     sizes_of,
 )
 from wirespeed._api.inputs import inputs_of, with_inputs
+from wirespeed.collectives.beside import beside_rows
 from wirespeed.collectives.bounds import bounds_of
-from wirespeed.collectives.forecast import Curve, forecast
+from wirespeed.collectives.forecast import Curve, at_median_seed, forecast
 from wirespeed.collectives.forecast import curve as curve_of
 from wirespeed.collectives.loads import load_report
 from wirespeed.collectives.operation import parse_operation
@@ -58,6 +61,7 @@ def collective(
     registered: bool = False,
     symmetric: bool = False,
     siblings: Siblings = False,
+    beside: str | Sequence[str] = (),
     explain: bool = False,
     loads: bool = False,
 ) -> CollectiveForecast:
@@ -76,6 +80,8 @@ def collective(
         symmetric: whether they are symmetric memory: the same.
         siblings: groups that do the same at the same time: True for the other GPUs grouped alike,
             or a list, each written as `ranks` is.
+        beside: other jobs that repeat their calls meanwhile, each "alltoall:64M" or
+            "all_reduce:1G@0-7": what it then takes, and what they lose.
         explain: also list what the library chose from.
         loads: also list what the largest size puts on every resource, siblings included.
 
@@ -85,14 +91,19 @@ def collective(
     asked = asked_for(op, dtype, launch, registered=registered, symmetric=symmetric)
     bytes_ = sizes_of(sizes)
     group = group_of(ranks, target)
-    beside = siblings_of(siblings, group, target)
-    result = forecast(asked, target, bytes_, group, siblings=beside, explain=explain)
+    alike = siblings_of(siblings, group, target)
+    jobs = jobs_of(beside, target)
+    result = forecast(asked, target, bytes_, group, siblings=alike, explain=explain)
     if target.parameters.digest == bands_for():
         result = with_bands(result, target, group or everyone(target))
+    members = group or everyone(target)
+    shown = at_median_seed(asked, target, members, max(bytes_), alike) if loads or jobs else target
     if loads:
-        members = group or everyone(target)
-        report = load_report(asked, target, members, max(bytes_), siblings=beside)
+        report = load_report(asked, shown, members, max(bytes_), siblings=alike)
         result = msgspec.structs.replace(result, loads=(report,))
+    if jobs:
+        together = beside_rows(asked, shown, members, bytes_, jobs, alike)
+        result = msgspec.structs.replace(result, beside=together)
     inputs = inputs_of(
         op=asked.operation.value,
         on=on,
@@ -106,6 +117,7 @@ def collective(
         registered=registered or None,
         symmetric=symmetric or None,
         siblings=siblings or None,
+        beside=[job.name for job in jobs] or None,
         library=str(target.software),
         fabric=target.fabric or None,
         env=dict(target.software.env),

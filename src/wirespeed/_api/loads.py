@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wirespeed._api.asked import Ranks, Siblings, Sizes, asked_for, group_of, siblings_of, sizes_of
+from wirespeed.collectives.forecast import at_median_seed
 from wirespeed.collectives.loads import loads_of
 from wirespeed.topology.address import name_of, resource_name
 from wirespeed.topology.cluster import Cluster, everyone
@@ -21,8 +22,9 @@ def utilisation(
     """
     topology, asked = on.topology, asked_for(op, "float", "process")
     group = group_of(ranks, on) or everyone(on)
-    beside = siblings_of(siblings, group, on)
-    share = loads_of(asked, on, group, max(sizes_of(sizes)), beside).share(topology)
+    alike, size = siblings_of(siblings, group, on), max(sizes_of(sizes))
+    seeded = at_median_seed(asked, on, group, size, alike)
+    share = loads_of(asked, seeded, group, size, alike).share(topology)
     first = topology.first_node
     units = np.unique(np.searchsorted(first, different_nodes(topology), side="right") - 1)
     listed = np.isin(topology.unit_of(np.arange(topology.components)), units)

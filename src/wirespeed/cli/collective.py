@@ -27,6 +27,7 @@ def collective(
     machine: MachineOptions = THIS_MACHINE,
     library: LibraryOptions = USUAL_LIBRARY,
     siblings: Annotated[bool, Parameter(group=LIBRARY, negative=())] = False,
+    beside: Annotated[tuple[str, ...], Parameter(group=LIBRARY, negative=())] = (),
     explain: Annotated[bool, Parameter(group=OUTPUT)] = False,
     loads: Annotated[bool, Parameter(group=OUTPUT)] = False,
     to: Annotated[Literal["dot"] | None, Parameter(group=OUTPUT)] = None,
@@ -48,6 +49,9 @@ def collective(
         Which library.
     siblings
         The other GPUs, grouped as --ranks groups these, do the same at the same time.
+    beside
+        Another job that repeats its call meanwhile: alltoall:64M, or all_reduce:1G@0-7 for some
+        of the ranks. May be repeated.
     explain
         Also what the library chose from, with its own estimate and ours.
     loads
@@ -76,6 +80,7 @@ def collective(
             algo=library.algo,
             proto=library.proto,
             siblings=siblings,
+            beside=beside,
             explain=explain,
             loads=loads,
         )

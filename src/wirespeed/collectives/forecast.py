@@ -115,6 +115,22 @@ def curves_by_seed(
     ]
 
 
+def at_median_seed(
+    collective: Collective,
+    cluster: Cluster,
+    group: Group,
+    size: int,
+    siblings: Sequence[Group] = (),
+) -> Cluster:
+    """The cluster with the seed whose time for this size is the one that `forecast` shows.
+
+    Where nothing is routed by hash that is the cluster as it is.
+    """
+    lines = curves_by_seed(collective, cluster, group, [size], siblings)
+    middle = np.array([line.time[0] for line in lines]).argsort(kind="stable")[len(lines) // 2]
+    return replace(cluster, seed=cluster.seed + int(middle)) if middle else cluster
+
+
 def forecast(
     collective: Collective,
     cluster: Cluster,

@@ -74,20 +74,50 @@ def loads_of(
     Those of siblings, which do the same at the same time, are among them. Raises Infeasible where
     GPUs have no way to each other.
     """
+    return loads_over(collective, cluster, group, [size], siblings)[0]
+
+
+def loads_over(
+    collective: Collective,
+    cluster: Cluster,
+    group: Group,
+    sizes: Sequence[float],
+    siblings: Sequence[Group] = (),
+) -> list[Loads]:
+    """`loads_of` for each size; what the library takes for several is worked out once."""
     cluster = as_set(cluster)
-    if siblings:
-        options = options_of(collective, cluster, group, siblings)
-        candidate = options.candidates[int(options.choice(np.array([size], np.float64))[0])]
-    else:
-        candidate = taken(collective, cluster, group, size)
-    payload, wire = _per_byte(collective, cluster, group, candidate)
-    for sibling in siblings:
-        more, more_wire = _per_byte(collective, cluster, sibling, candidate)
-        payload, wire = payload + more, wire + more_wire
-    with np.errstate(divide="ignore", invalid="ignore"):
-        busy = np.where(wire > 0, wire * size / cluster.topology.capacity, 0.0)
-    time = float(candidate.time(np.array([size], np.float64))[0])
-    return Loads(candidate, size, time, payload * size, busy)
+    found: list[Loads] = []
+    carried: dict[tuple[str, str], tuple[Floats, Floats]] = {}
+    for size, candidate in zip(
+        sizes, _taken(collective, cluster, group, sizes, siblings), strict=True
+    ):
+        way = (candidate.algorithm, candidate.protocol)
+        if way not in carried:
+            carried[way] = _per_byte(collective, cluster, group, candidate)
+            for sibling in siblings:
+                more = _per_byte(collective, cluster, sibling, candidate)
+                carried[way] = (carried[way][0] + more[0], carried[way][1] + more[1])
+        payload, wire = carried[way]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            busy = np.where(wire > 0, wire * size / cluster.topology.capacity, 0.0)
+        time = float(candidate.time(np.array([size], np.float64))[0])
+        found.append(Loads(candidate, size, time, payload * size, busy))
+    return found
+
+
+def _taken(
+    collective: Collective,
+    cluster: Cluster,
+    group: Group,
+    sizes: Sequence[float],
+    siblings: Sequence[Group],
+) -> list[Candidate]:
+    """What the library takes for each size."""
+    if len(sizes) == 1 and not siblings:
+        return [taken(collective, cluster, group, sizes[0])]
+    options = options_of(collective, cluster, group, siblings)
+    choice = options.choice(np.array(sizes, np.float64))
+    return [options.candidates[int(k)] for k in choice]
 
 
 def load_report(

@@ -116,6 +116,27 @@ class LoadReport(msgspec.Struct, frozen=True):
     rows: tuple[LoadRow, ...]
 
 
+class BesideRow(msgspec.Struct, frozen=True):
+    """One size while other jobs repeat their calls on the same cluster."""
+
+    nodes: int
+    size_bytes: int
+    time_us: float
+    """Alone."""
+    beside_us: float
+    """While the others run."""
+    slowdown: float
+    others: tuple[str, ...]
+    """The other jobs, as they were asked for."""
+    others_us: tuple[float, ...]
+    """What a call of each takes alone."""
+    others_slowdown: tuple[float, ...]
+    shared: str
+    """The resource that they fight for; empty where there is enough for all."""
+    wanted: float
+    """Share of its time that all want of it together; below 1 there is enough."""
+
+
 class CollectiveForecast(
     Result, frozen=True, kw_only=True, tag_field="schema", tag="wirespeed.collective/1"
 ):
@@ -132,6 +153,8 @@ class CollectiveForecast(
     """Every way that the library has, where it was asked to explain."""
     loads: tuple[LoadReport, ...] = ()
     """What the largest size puts on every resource, where it was asked for."""
+    beside: tuple[BesideRow, ...] = ()
+    """Each size while other jobs run, where such were named."""
 
 
 def joined(forecasts: Sequence[CollectiveForecast]) -> CollectiveForecast:
@@ -147,6 +170,7 @@ def joined(forecasts: Sequence[CollectiveForecast]) -> CollectiveForecast:
         bottlenecks=_once(f.bottlenecks for f in forecasts),
         options=tuple(option for f in forecasts for option in f.options),
         loads=tuple(report for f in forecasts for report in f.loads),
+        beside=tuple(row for f in forecasts for row in f.beside),
     )
 
 

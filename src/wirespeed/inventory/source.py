@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -126,11 +126,11 @@ def _of_evidence(
 
 
 def _live(gpu: str | None) -> Resolved:
-    from wirespeed.probing import probe
-    from wirespeed.readers import read_text
+    from wirespeed.inventory.live import live_texts
 
-    evidence = [read_text(printed.text, file=printed.command) for printed in probe()]
-    resolved = _of_evidence(evidence, (), gpu)
+    texts, not_told = live_texts()
+    evidence, notices = _evidence_of(texts, "live")
+    resolved = _of_evidence(evidence, (*not_told, *notices), gpu)
     return replace(resolved, machine=replace(resolved.machine, name="live"))
 
 
@@ -171,25 +171,34 @@ def _bytes_of(path: Path) -> bytes:
 
 def _read_directory(path: Path) -> tuple[list[Evidence], tuple[Notice, ...]]:
     """Evidence of the files of a directory, and which ones say nothing that is known."""
+    files = sorted(entry for entry in path.iterdir() if entry.is_file())
+    texts = ((file.name, _bytes_of(file)) for file in files[:_MOST_FILES])
+    evidence, notices = _evidence_of(texts, str(path))
+    if len(files) > _MOST_FILES:
+        text = f"only the first {_MOST_FILES} of {len(files)} files are read"
+        notices = (*notices, Notice("file-left-out", text, str(path)))
+    return evidence, notices
+
+
+def _evidence_of(
+    texts: Iterable[tuple[str, str | bytes]], where: str
+) -> tuple[list[Evidence], tuple[Notice, ...]]:
+    """Evidence of named texts, and a notice for each that says nothing that is known."""
     from wirespeed.readers import read_text
 
-    files = sorted(entry for entry in path.iterdir() if entry.is_file())
     evidence: list[Evidence] = []
     left: list[tuple[str, InputError]] = []
-    for file in files[:_MOST_FILES]:
+    for name, text in texts:
         try:
-            evidence.append(read_text(_bytes_of(file), file=file.name))
+            evidence.append(read_text(text, file=name))
         except InputError as error:
-            left.append((file.name, error))
+            left.append((name, error))
     if not evidence:
         raise InputError(
             "no file here can be read",
-            where=str(path),
+            where=where,
             why=f"{left[0][0]}: {left[0][1].what}" if left else "the directory holds no file",
             remedy="give the outputs of one machine: nvidia-smi topo -m, --query-gpu, topo -p2p",
         )
-    notices = [Notice("file-left-out", f"{name} is left out: {e.what}", name) for name, e in left]
-    if len(files) > _MOST_FILES:
-        text = f"only the first {_MOST_FILES} of {len(files)} files are read"
-        notices.append(Notice("file-left-out", text, str(path)))
+    notices = (Notice("file-left-out", f"{name} is left out: {e.what}", name) for name, e in left)
     return evidence, tuple(notices)

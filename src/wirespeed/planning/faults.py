@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from wirespeed.catalog import gpu
 from wirespeed.collectives.candidates import time_of
+from wirespeed.collectives.forecast import at_median_seed
 from wirespeed.collectives.loads import loads_of
 from wirespeed.collectives.notes import slow_gpus
 from wirespeed.collectives.operation import Collective
@@ -90,9 +91,12 @@ def faults(
 ) -> FaultReport:
     """What every single fault costs a collective of `size` bytes; all GPUs unless `group`.
 
+    Where flows are routed by hash, by the seed that is in the middle without a fault.
+
     Raises Infeasible where it does not run without a fault either.
     """
     members = group or everyone(cluster)
+    cluster = at_median_seed(collective, cluster, members, size)
     whole = _seconds(collective, cluster, members, size)
     busy = loads_of(collective, cluster, members, size).busy
     changes = list(single_faults(cluster, members, busy))

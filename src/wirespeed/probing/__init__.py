@@ -1,5 +1,6 @@
 """The host's own commands, run read-only; what they print goes to the readers."""
 
-from wirespeed.probing.nvidia_smi import Printed, probe
+from wirespeed.probing.commands import COMMANDS, Command
+from wirespeed.probing.gather import Gathered, Missing, Printed, gather
 
-__all__ = ["Printed", "probe"]
+__all__ = ["COMMANDS", "Command", "Gathered", "Missing", "Printed", "gather"]
