@@ -187,9 +187,15 @@ def _parameters(job: Job, stage: Stage, habit: Habit) -> float:
 
 def _units(stage: Stage, tp: int, width: float, habit: Habit) -> float:
     """Two blocks whole, the one at work and the next, and the ends, which stay gathered."""
-    sizes = [(x.kind, layer_shard(x, tp, pads_vocab=habit.pads_vocab)) for x in stage.layers]
-    blocks = sorted((n for kind, n in sizes if kind in ("block", "stage")), reverse=True)
-    ends = sum(n for kind, n in sizes if kind in ("embedding", "head"))
+    blocks: list[float] = []
+    ends = 0.0
+    for layer, number in distinct(stage.layers):
+        size = layer_shard(layer, tp, pads_vocab=habit.pads_vocab)
+        if layer.kind in ("block", "stage"):
+            blocks += [size] * min(number, 2)
+        else:
+            ends += size
+    blocks.sort(reverse=True)
     return (sum(blocks[:2]) + ends) * width
 
 
