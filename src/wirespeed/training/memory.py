@@ -76,15 +76,18 @@ class Parts(msgspec.Struct, frozen=True):
         return self.tensors * (1 + parameter("tight_share")) + self.nccl
 
 
-def memory(job: Job) -> Memory:
+def memory(job: Job, capacity: float | None = None) -> Memory:
     """Memory of the fullest GPU of a job whose micro-batch and recompute are set [GiB].
 
     `allocated` is the sum of the kinds, NCCL's buffers among them, which no allocator of a
-    framework counts; `reserved` has the allocator's fragments on top.
+    framework counts; `reserved` has the allocator's fragments on top, as far as `capacity` [B]
+    leaves room for them.
     """
     parts = fullest(job)
     kinds = {k: v / GIB for k, v in msgspec.structs.asdict(parts).items()}
-    return Memory(**kinds, allocated=parts.total / GIB, reserved=parts.reserved / GIB)
+    reserved = parts.reserved if capacity is None else min(parts.reserved, capacity)
+    held = max(reserved, parts.total)
+    return Memory(**kinds, allocated=parts.total / GIB, reserved=held / GIB)
 
 
 def printed(memory: Memory, unit: str | None) -> float:
