@@ -159,7 +159,11 @@ def _states(job: Job, stage: Stage, habit: Habit) -> _States:
         or (habit.keeps_whole_in_accumulation and count > 1)
     )
     width = 4 if job.precision in ("fp32", "tf32") else 2
-    if whole and ranks > 1:
+    if habit.gathers and level == 2 and ranks > 1:
+        # FSDP's SHARD_GRAD_OP: shards lie still, gathered weights stay from forward to backward.
+        weights = number * each.weights / ranks
+        gathered += number * width
+    elif whole and ranks > 1:
         gathered += number * width
         gradients = number * each.gradients
     elif level == 3 and ranks > 1:
