@@ -24,6 +24,10 @@ def test_a_shipped_name_is_a_model():
     assert parameters(ws.model("llama3-8b")) == 8_030_261_248
 
 
+def test_a_model_says_what_it_is():
+    assert repr(ws.model("gpt2")) == "Model(gpt2: gpt2, 124,439,808 parameters, 12 layers)"
+
+
 def test_a_folder_and_its_file_are_the_same_model_named_after_the_folder(tmp_path):
     folder = tmp_path / "tiny"
     folder.mkdir()

@@ -80,6 +80,8 @@ def test_an_unknown_family_without_them_is_an_error():
         {"model_type": "minicpm3", "kv_lora_rank": 256},
         {"model_type": "mamba", "state_size": 16},
         {"model_type": "t5", "is_encoder_decoder": True},
+        {"model_type": "qwen3_next", "layer_types": ["linear_attention"] * 32},
+        {"model_type": "jamba", "attn_layer_period": 8},
     ],
 )
 def test_what_is_not_forecast_yet_is_refused_by_the_key_that_says_so(extra):
@@ -87,6 +89,20 @@ def test_what_is_not_forecast_yet_is_refused_by_the_key_that_says_so(extra):
     with pytest.raises(Infeasible, match=key) as refused:
         from_config({**LLAMA, **extra})
     assert "not forecast yet" in str(refused.value)
+
+
+def test_layer_types_say_which_layers_have_a_window():
+    types = ["sliding_attention", "full_attention"] * 16
+    model = from_config({**LLAMA, "layer_types": types, "sliding_window": 512})
+    assert [a.window for a in operators(model, Attention)] == [512, None] * 16
+    with pytest.raises(InputError, match="lists 3 layers"):
+        from_config({**LLAMA, "layer_types": types[:3]})
+
+
+def test_roberta_is_a_bert():
+    config = {**LLAMA, "model_type": "roberta", "type_vocab_size": 1}
+    assert from_config(config).family == "roberta"
+    assert not operators(from_config(config), Attention)[0].causal
 
 
 def test_one_expert_is_dense():
@@ -126,6 +142,7 @@ OTHERS = [
     "ffn_config",
     "text_config",
     "sliding_window_pattern",
+    "layer_types",
     "is_encoder_decoder",
     "n_positions",
     "word_embed_proj_dim",

@@ -41,6 +41,12 @@ def test_each_rule_has_its_reason(layout, reason):
     assert any(reason in text for text in reasons(job(**layout), 128))
 
 
+def test_an_empty_batch_is_a_reason():
+    assert reasons(job(batch=0)) == ["a global batch of 0: it is at least 1"]
+    with pytest.raises(Infeasible, match="a sequence of -1"):
+        check(job(seq=-1))
+
+
 def test_all_reasons_come_at_once_and_the_nearest_layout_works():
     wrong = job(dp=16, tp=16, pp=8, vpp=7, micro_batch=3, sharding="zero3")
     with pytest.raises(Infeasible) as refused:
@@ -105,6 +111,21 @@ def test_what_is_offered_works(dp, tp, pp, vpp, micro, gpus, batch):
     assert reasons(found, gpus) == []
     if not reasons(asked, gpus):
         assert found == asked
+
+
+odd = st.integers(-2, 5)
+
+
+@given(dp=odd, tp=odd, pp=odd, vpp=odd, cp=odd, micro=odd, group=odd, batch=odd, seq=odd)
+def test_no_layout_ends_in_a_traceback(dp, tp, pp, vpp, cp, micro, group, batch, seq):
+    degrees = {"dp": dp, "tp": tp, "pp": pp, "vpp": vpp, "cp": cp}
+    asked = job(gpt(), batch=batch, seq=seq, micro_batch=micro, shard_group=group, **degrees)
+    found = reasons(asked)
+    if found:
+        with pytest.raises(Infeasible):
+            check(asked)
+    else:
+        check(asked)
 
 
 def test_a_layout_counts_its_gpus():

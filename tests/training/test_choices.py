@@ -35,6 +35,13 @@ def test_full_recompute_is_the_last_resort():
     assert tight.layout.recompute == "full"
 
 
+def test_what_is_open_is_not_chosen_so_tight_that_blocks_have_to_be_given_back():
+    asked = job("llama3-8b", framework="torchtitan", dp=8, batch=64)
+    for room in range(44, 80):
+        chosen, _ = usual(asked, room * GIB)
+        assert fullest(chosen).reserved <= room * GIB
+
+
 def test_images_take_the_whole_share_at_once():
     chosen, names = usual(job("resnet-50", seq=1, framework="DDP", batch=2048, dp=8), H100)
     assert chosen.layout.micro_batch == 256

@@ -123,6 +123,22 @@ def test_sum_and_reserve():
     assert printed(got, "as printed") == got.allocated - got.nccl
 
 
+def test_weights_that_are_not_resharded_are_whole_in_16_bit_beside_their_shards():
+    """FSDP's SHARD_GRAD_OP."""
+    parts = fullest(one(framework="FSDP", dp=8, batch=64, sharding="zero2"))
+    number = parameters(shipped("llama3-8b"))
+    assert parts.weights == number * 4 / 8
+    assert parts.other == number * 2
+
+
+def test_no_more_is_reserved_than_there_is():
+    asked = one(dp=8, batch=8)
+    whole = memory(asked)
+    room = (whole.allocated + whole.reserved) / 2 * GIB
+    assert memory(asked, room).reserved * GIB == pytest.approx(room)
+    assert memory(asked, 1.0).reserved == whole.allocated
+
+
 def test_a_single_gpu_has_no_communicator():
     assert memory(one()).nccl == 0
     assert memory(one(dp=8)).nccl > 0

@@ -119,3 +119,14 @@ class Model(msgspec.Struct, frozen=True):
     tied: bool = False
     notes: tuple[str, ...] = ()
     """What the configuration left open, and what was taken."""
+
+    @property
+    def parameters(self) -> int:
+        """Parameters, tied tables once."""
+        from wirespeed.models.counts import parameters
+
+        return parameters(self)
+
+    def __repr__(self) -> str:
+        blocks = sum(layer.kind in ("block", "stage") for layer in self.layers)
+        return f"Model({self.name}: {self.family}, {self.parameters:,} parameters, {blocks} layers)"

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from wirespeed.errors import InputError
 from wirespeed.models._types import Model
-from wirespeed.models.families import FAMILIES, llama
+from wirespeed.models.families import FAMILIES, llama, with_layer_types
 from wirespeed.models.keys import Keys
 from wirespeed.models.refusals import refuse
 from wirespeed.models.transformer import transformer
@@ -45,6 +45,7 @@ def from_config(config: Mapping[str, Any], *, name: str = "", where: str = "conf
             why=f"known: {', '.join(sorted(FAMILIES))}",
             remedy=f"another one is read as a Llama if it has {', '.join(USUAL)}",
         )
+    arch = with_layer_types(keys, arch)
     keys.raise_problems()
     return transformer(replace(arch, notes=(*arch.notes, *notes)))
 

@@ -70,6 +70,17 @@ def _windows(keys: Keys) -> tuple[int | None, ...]:
     return (_window(keys) if used else None,)
 
 
+def with_layer_types(keys: Keys, arch: Architecture) -> Architecture:
+    """The architecture with the windows of `layer_types`, where newer configurations list them."""
+    types = keys.get("layer_types")
+    if not isinstance(types, list) or not types:
+        return arch
+    if len(types) != arch.layers:
+        keys.complain(f"layer_types lists {len(types)} layers", f"there are {arch.layers}")
+    windows = {"full_attention": None, "sliding_attention": _window(keys)}
+    return replace(arch, windows=tuple(windows.get(str(kind)) for kind in types))
+
+
 def gpt2(keys: Keys, name: str) -> Architecture:
     """GPT-2, GPT-3 and what Megatron-LM called GPT: learned positions, biases, GELU, tied."""
     hidden = keys.count("n_embd", "hidden_size")
@@ -329,6 +340,7 @@ def vit(keys: Keys, name: str) -> Architecture:
 FAMILIES: dict[str, Callable[[Keys, str], Architecture]] = {
     "bert": bert,
     "bloom": bloom,
+    "camembert": bert,
     "gemma": gemma,
     "gemma2": gemma2,
     "gemma3": gemma3,
@@ -346,5 +358,7 @@ FAMILIES: dict[str, Callable[[Keys, str], Architecture]] = {
     "qwen": qwen,
     "qwen2": qwen2,
     "qwen3": qwen3,
+    "roberta": bert,
     "vit": vit,
+    "xlm-roberta": bert,
 }

@@ -11,6 +11,7 @@ EXPERTS = (
     "num_experts",
     "moe_num_experts",
     "num_moe_experts",
+    "num_experts_per_tok",
     "experts",
 )
 """Keys of Mixtral and GPT-OSS, DeepSeek, Qwen MoE and OLMoE, DBRX, Megatron; of records."""
@@ -21,7 +22,14 @@ STATE_SPACE = (
     "mamba_d_state",
     "ssm_cfg",
     "hybrid_override_pattern",
+    "attn_layer_period",
+    "block_types",
+    "_block_types",
+    "layers_block_type",
 )
+"""Keys of Mamba, Nemotron-H, Jamba, RecurrentGemma and Zamba."""
+ATTENTION = ("full_attention", "sliding_attention")
+"""Entries of `layer_types` that are forecast."""
 LATENT = ("kv_lora_rank",)
 
 
@@ -39,6 +47,10 @@ def refuse(keys: Keys) -> None:
     for key in STATE_SPACE:
         if keys.get(key) is not None:
             raise _later(keys, f"{key} is of a state-space model", "state-space layers")
+    types = keys.get("layer_types")
+    for kind in types if isinstance(types, list) else ():
+        if kind not in ATTENTION:
+            raise _later(keys, f"layer_types names {kind!r}", "other layers than attention")
     for key in LATENT:
         if keys.get(key) is not None:
             raise _later(keys, f"{key} is of latent attention (MLA)", "latent attention")

@@ -58,6 +58,9 @@ def split_of(job: Job) -> Split:
 
 def saved(layer: Layer, split: Split, recompute: Recompute, selective: str = "core") -> float:
     """Bytes that a micro-batch leaves of a layer until its backward."""
+    if layer.kind != "block":
+        # Embedding and head stay in 16 bit under fp8.
+        split = msgspec.structs.replace(split, input_width=split.width)
     if layer.kind == "block" and recompute == "full":
         return split.items * _block_input(layer, split)
     if layer.kind == "block" and recompute == "selective":

@@ -23,7 +23,7 @@ def check(job: Job, gpus: int | None = None) -> None:
     found = reasons(job, gpus)
     if not found:
         return
-    number = gpus or job.layout.gpus
+    number = gpus or max(job.layout.gpus, 1)
     better = nearest(job, number, lambda trial: not reasons(trial, number))
     raise Infeasible(
         f"the layout does not work: {found[0]}" if len(found) == 1 else "the layout does not work",
@@ -52,7 +52,7 @@ def words(job: Job) -> str:
 def reasons(job: Job, gpus: int | None = None) -> list[str]:
     """Every reason why a job's layout does not work, in plain words; empty where it does."""
     layout = job.layout
-    wrong = list(_sizes(layout))
+    wrong = list(_sizes(job))
     if wrong:
         return wrong
     habit = habit_of(job.framework)
@@ -66,7 +66,11 @@ def reasons(job: Job, gpus: int | None = None) -> list[str]:
     ]
 
 
-def _sizes(layout: Layout) -> Iterator[str]:
+def _sizes(job: Job) -> Iterator[str]:
+    layout = job.layout
+    for what, number in (("global batch", job.global_batch), ("sequence", job.seq_len)):
+        if number < 1:
+            yield f"a {what} of {number:,}: it is at least 1"
     for name in ("dp", "tp", "pp", "vpp", "cp", "ep"):
         if getattr(layout, name) < 1:
             yield f"{name} = {getattr(layout, name)}: degrees are at least 1"

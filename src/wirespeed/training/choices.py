@@ -24,9 +24,13 @@ LEAST_FILL = 4
 def feasible(job: Job, capacity: float) -> list[Job]:
     """The job with every micro-batch and recompute that is open and fits, the usual one first.
 
-    `capacity` is what one GPU has for tensors and NCCL [B] (`memory.capacity`).
+    `capacity` is what one GPU has for tensors and NCCL [B] (`memory.capacity`). What fits only
+    because an allocator gives cached blocks back comes last.
     """
-    return [trial for trial in _trials(job) if fullest(trial).needed <= capacity]
+    sized = [(trial, fullest(trial)) for trial in _trials(job)]
+    roomy = [trial for trial, parts in sized if parts.reserved <= capacity]
+    tight = [trial for trial, parts in sized if parts.needed <= capacity < parts.reserved]
+    return roomy + tight
 
 
 def usual(job: Job, capacity: float) -> tuple[Job, tuple[str, ...]]:
@@ -35,18 +39,13 @@ def usual(job: Job, capacity: float) -> tuple[Job, tuple[str, ...]]:
     Raises Infeasible where nothing fits, with what holds the memory and the nearest that fits.
     """
     filled = with_defaults(job)
-    chosen = tuple(
-        name
-        for name in ("micro_batch", "recompute", "sharding", "sequence_parallel", "schedule")
-        if getattr(job.layout, name) is None and _matters(name, filled)
-    )
-    least: Parts | None = None
-    for trial in _trials(filled):
-        parts = fullest(trial)
-        if parts.needed <= capacity:
-            return trial, chosen
-        least = min(least or parts, parts, key=lambda p: p.needed)
-    raise _too_large(filled, least, capacity)
+    found = feasible(filled, capacity)
+    if not found:
+        least = min((fullest(trial) for trial in _trials(filled)), key=lambda p: p.needed)
+        raise _too_large(filled, least, capacity)
+    names = ("micro_batch", "recompute", "sharding", "sequence_parallel", "schedule")
+    open_ = (n for n in names if getattr(job.layout, n) is None and _matters(n, filled))
+    return found[0], tuple(open_)
 
 
 def _matters(name: str, job: Job) -> bool:
@@ -117,13 +116,13 @@ def _interleaves(count: int, job: Job) -> bool:
     return layout.vpp == 1 or layout.pp == 1 or count % layout.pp == 0
 
 
-def _too_large(job: Job, parts: Parts | None, capacity: float) -> Infeasible:
+def _too_large(job: Job, parts: Parts, capacity: float) -> Infeasible:
     better = nearest(job, job.layout.gpus, lambda trial: _could_fit(trial, capacity))
-    need, have = (parts.needed if parts else 0.0) / GIB, capacity / GIB
+    need, have = parts.needed / GIB, capacity / GIB
     return Infeasible(
         f"out of memory: {need:.1f} GiB at the least, and a GPU has {have:.1f}",
         where="layout",
-        why=_largest(parts) if parts else "",
+        why=_largest(parts),
         remedy=f"the nearest that fits: {words(better)} --recompute full"
         if better
         else f"nothing on {job.layout.gpus:,} GPUs fits: take more of them, or a smaller model",

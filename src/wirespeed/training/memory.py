@@ -76,15 +76,18 @@ class Parts(msgspec.Struct, frozen=True):
         return self.tensors * (1 + parameter("tight_share")) + self.nccl
 
 
-def memory(job: Job) -> Memory:
+def memory(job: Job, capacity: float | None = None) -> Memory:
     """Memory of the fullest GPU of a job whose micro-batch and recompute are set [GiB].
 
     `allocated` is the sum of the kinds, NCCL's buffers among them, which no allocator of a
-    framework counts; `reserved` has the allocator's fragments on top.
+    framework counts; `reserved` has the allocator's fragments on top, as far as `capacity` [B]
+    leaves room for them.
     """
     parts = fullest(job)
     kinds = {k: v / GIB for k, v in msgspec.structs.asdict(parts).items()}
-    return Memory(**kinds, allocated=parts.total / GIB, reserved=parts.reserved / GIB)
+    reserved = parts.reserved if capacity is None else min(parts.reserved, capacity)
+    held = max(reserved, parts.total)
+    return Memory(**kinds, allocated=parts.total / GIB, reserved=held / GIB)
 
 
 def printed(memory: Memory, unit: str | None) -> float:
@@ -156,7 +159,11 @@ def _states(job: Job, stage: Stage, habit: Habit) -> _States:
         or (habit.keeps_whole_in_accumulation and count > 1)
     )
     width = 4 if job.precision in ("fp32", "tf32") else 2
-    if whole and ranks > 1:
+    if habit.gathers and level == 2 and ranks > 1:
+        # FSDP's SHARD_GRAD_OP: shards lie still, gathered weights stay from forward to backward.
+        weights = number * each.weights / ranks
+        gathered += number * width
+    elif whole and ranks > 1:
         gathered += number * width
         gradients = number * each.gradients
     elif level == 3 and ranks > 1:
@@ -187,9 +194,15 @@ def _parameters(job: Job, stage: Stage, habit: Habit) -> float:
 
 def _units(stage: Stage, tp: int, width: float, habit: Habit) -> float:
     """Two blocks whole, the one at work and the next, and the ends, which stay gathered."""
-    sizes = [(x.kind, layer_shard(x, tp, pads_vocab=habit.pads_vocab)) for x in stage.layers]
-    blocks = sorted((n for kind, n in sizes if kind in ("block", "stage")), reverse=True)
-    ends = sum(n for kind, n in sizes if kind in ("embedding", "head"))
+    blocks: list[float] = []
+    ends = 0.0
+    for layer, number in distinct(stage.layers):
+        size = layer_shard(layer, tp, pads_vocab=habit.pads_vocab)
+        if layer.kind in ("block", "stage"):
+            blocks += [size] * min(number, 2)
+        else:
+            ends += size
+    blocks.sort(reverse=True)
     return (sum(blocks[:2]) + ends) * width
 
 

@@ -22,8 +22,19 @@ def nearest(job: Job, gpus: int, works: Callable[[Job], bool]) -> Job | None:
     Distance is the number of doublings between degrees, tensor and pipeline parallelism counting
     most, since they are what a user means; then what is switched off, then the batch.
     """
+    job = _sensible(job)
     trials = sorted(_trials(job, gpus), key=lambda trial: _distance(job, trial))
     return next((trial for trial in trials[:MOST_TRIALS] if works(trial)), None)
+
+
+def _sensible(job: Job) -> Job:
+    """The job with 1 where a degree, a size or the batch is below it."""
+    layout = job.layout
+    names = ("dp", "tp", "pp", "vpp", "cp", "ep", "micro_batch", "shard_group")
+    least = {n: max(v, 1) for n in names if (v := getattr(layout, n)) is not None}
+    return replace(
+        job, layout=replace(layout, **least), global_batch=max(job.global_batch, layout.dp, 1)
+    )
 
 
 def _trials(job: Job, gpus: int) -> Iterator[Job]:

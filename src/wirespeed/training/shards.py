@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from wirespeed.models import Layer, Lookup, Matmul, Operator, operator_parameters
+from wirespeed.models import Layer, Lookup, Matmul, Operator, distinct, operator_parameters
 
 PADDING = 128
 """Megatron pads the vocabulary to a multiple of this times tp (--make-vocab-size-divisible-by)."""
@@ -13,7 +13,7 @@ PADDING = 128
 
 def sharded(layers: Iterable[Layer], tp: int, *, pads_vocab: bool = False) -> float:
     """Parameters of the layers on one tensor-parallel rank."""
-    return sum(layer_shard(layer, tp, pads_vocab=pads_vocab) for layer in layers)
+    return sum(n * layer_shard(x, tp, pads_vocab=pads_vocab) for x, n in distinct(layers))
 
 
 def layer_shard(layer: Layer, tp: int, *, pads_vocab: bool = False) -> float:
