@@ -46,6 +46,9 @@ class Wires:
     layout: Layout
     _gpus: Ids = field(init=False)
     _laid: dict[tuple[str, Operation, int], list[Options]] = field(default_factory=dict)
+    _calls: dict[tuple[str, Operation, int, float], Call] = field(default_factory=dict)
+    _ranks: dict[str, Ids] = field(default_factory=dict)
+    _far: dict[int, bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._gpus = everyone(self.cluster).gpus
@@ -56,31 +59,45 @@ class Wires:
             return NOTHING
         key = (kind, operation, stage if self.cluster.changes else 0)
         if key not in self._laid:
-            self._laid[key] = [
-                options_of(Collective(operation, dtype="bfloat16"), self.cluster, group, beside)
-                for group, beside in self._groups(kind, key[2])
-            ]
-        return max((_taken(o, size) for o in self._laid[key]), key=lambda c: c.seconds)
+            self._laid[key] = self._options(operation, self._groups(kind, key[2]))
+        return self._slowest(key, size)
 
     def send(self, stage: int, size: float) -> Call:
         """A message of `size` bytes from a pipeline stage to the next (the last: to the first)."""
         if size <= 0 or self.layout.pp < 2:
             return NOTHING
-        pairs = self._boundary(stage)
-        far = bool(self._nodes(pairs[0]).size > 1)
-        key = ("pp", Operation.SENDRECV, stage if self.cluster.changes else int(far))
+        if stage not in self._far:
+            self._far[stage] = bool(self._nodes(self._boundary(stage)[0]).size > 1)
+        key = ("pp", Operation.SENDRECV, stage if self.cluster.changes else int(self._far[stage]))
         if key not in self._laid:
-            group, beside = self._with_siblings(pairs, 0)
-            one = Collective(Operation.SENDRECV, dtype="bfloat16")
-            self._laid[key] = [options_of(one, self.cluster, group, beside)]
-        return max((_taken(o, size) for o in self._laid[key]), key=lambda c: c.seconds)
+            pairs = self._boundary(stage)
+            self._laid[key] = self._options(key[1], [self._with_siblings(pairs, 0)])
+        return self._slowest(key, size)
+
+    def _options(
+        self, operation: Operation, groups: list[tuple[Group, tuple[Group, ...]]]
+    ) -> list[Options]:
+        collective = Collective(operation, dtype="bfloat16")
+        return [options_of(collective, self.cluster, group, beside) for group, beside in groups]
+
+    def _slowest(self, key: tuple[str, Operation, int], size: float) -> Call:
+        known = (*key, size)
+        if known not in self._calls:
+            taken = (_taken(options, size) for options in self._laid[key])
+            self._calls[known] = max(taken, key=lambda call: call.seconds)
+        return self._calls[known]
+
+    def _of(self, kind: Kind) -> Ids:
+        if kind not in self._ranks:
+            self._ranks[kind] = rank_groups(self.layout, kind)
+        return self._ranks[kind]
 
     def members(self, kind: Kind) -> int:
         """Ranks of a group of a kind."""
-        return int(rank_groups(self.layout, kind).shape[1])
+        return int(self._of(kind).shape[1])
 
     def _groups(self, kind: Kind, stage: int) -> list[tuple[Group, tuple[Group, ...]]]:
-        groups = rank_groups(self.layout, kind)
+        groups = self._of(kind)
         if not self.cluster.changes:
             return [self._with_siblings(groups, 0)]
         mine = np.flatnonzero((self._stage_of(groups) == stage).any(axis=1))[:_MOST_GROUPS]
@@ -95,14 +112,14 @@ class Wires:
         return Group(self._gpus[groups[k]]), tuple(Group(self._gpus[groups[j]]) for j in others)
 
     def _stage_of(self, ranks: Ids) -> Ids:
-        order = rank_groups(self.layout, "pp")
+        order = self._of("pp")
         stage = np.empty(self.layout.gpus, np.int64)
         stage[order] = np.arange(order.shape[1])
         return np.asarray(stage[ranks])
 
     def _boundary(self, stage: int) -> Ids:
         """[pairs, 2] ranks of a stage and of the one that follows."""
-        order = rank_groups(self.layout, "pp")
+        order = self._of("pp")
         return order[:, [stage, (stage + 1) % self.layout.pp]]
 
     def _nodes(self, ranks: Sequence[int] | Ids) -> Ids:

@@ -51,6 +51,21 @@ def pace_table() -> Mapping[str, PaceValue]:
 
 
 @dataclass(frozen=True, slots=True)
+class Host:
+    """What the host needs to launch work [s]: a block's pass, a micro-batch's rest, a step's."""
+
+    block: float
+    micro_batch: float
+    step: float
+
+
+def host_of(key: str, values: Mapping[str, PaceValue] | None = None) -> Host:
+    """The host's times under a framework's key."""
+    table = values or pace_table()
+    return Host(*(table[f"host-{key}.{k}"].value * 1e-6 for k in ("block", "micro_batch", "step")))
+
+
+@dataclass(frozen=True, slots=True)
 class Pace:
     """Rates of one GPU in one precision.
 

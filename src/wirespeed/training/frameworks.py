@@ -28,8 +28,8 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a stage computes on while it sends."""
     reduce_bytes: int
     """Width in which gradients are reduced."""
-    host_us: float
-    """Time of the host to launch a block's forward, or its backward."""
+    host: str
+    """Whose times of the host hold: a group `host-…` of `pace.toml`."""
     optimizer_passes: float
     """Passes over gradients besides the optimizer's own: norm, scale, copies."""
     source: str

@@ -9,13 +9,11 @@ from wirespeed.collectives.operation import Operation
 from wirespeed.models import Layer, Lookup, Matmul
 from wirespeed.training import work
 from wirespeed.training.communication import Wires
-from wirespeed.training.compute import Pace
+from wirespeed.training.compute import Host, Pace
 from wirespeed.training.frameworks import Framework
 from wirespeed.training.habits import Habit
 from wirespeed.training.layout import Job
 from wirespeed.training.work import Shape
-
-US = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +58,32 @@ class Passes:
     habit: Habit
     framework: Framework
     pace: Pace
+    host: Host
     wires: Wires
     _known: dict[tuple[int, bool], Cost] = field(default_factory=dict)
+    _sums: dict[tuple[tuple[int, ...], bool], Cost] = field(default_factory=dict)
+    _shape: Shape = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._shape = shape_of(self.job, self.habit, self.framework)
 
     def forward(self, layers: Sequence[Layer]) -> Cost:
         """A micro-batch forward through layers."""
-        return sum((self._of(layer, back=False) for layer in layers), Cost())
+        return self._sum(layers, back=False)
 
     def backward(self, layers: Sequence[Layer]) -> Cost:
         """A micro-batch backward through layers, recomputed work included."""
-        return sum((self._of(layer, back=True) for layer in layers), Cost())
+        return self._sum(layers, back=True)
 
     def shape(self) -> Shape:
         """The shape of a micro-batch's kernels."""
-        return shape_of(self.job, self.habit, self.framework)
+        return self._shape
+
+    def _sum(self, layers: Sequence[Layer], *, back: bool) -> Cost:
+        key = (tuple(map(id, layers)), back)
+        if key not in self._sums:
+            self._sums[key] = sum((self._of(layer, back=back) for layer in layers), Cost())
+        return self._sums[key]
 
     def _of(self, layer: Layer, *, back: bool) -> Cost:
         key = (id(layer), back)
@@ -98,7 +108,12 @@ class Passes:
         return cost
 
     def _launch(self, layer: Layer) -> float:
-        return self.framework.host_us * US if layer.kind == "block" else 0.0
+        """[s] of the host: blocks alike, and half of a micro-batch's rest at each end."""
+        match layer.kind:
+            case "block" | "stage":
+                return self.host.block
+            case "embedding" | "head":
+                return self.host.micro_batch / 4
 
     def _tensor(self, layer: Layer, *, back: bool) -> float:
         """[s] of tensor parallelism's collectives, which the next product waits for."""
