@@ -74,6 +74,19 @@ def test_without_its_head_a_small_model_counts_a_quarter_less():
 
 
 @pytest.mark.parametrize(
+    ("name", "tokens", "total", "within"),
+    [
+        ("gpt3-175b", 300e9, 3.14e23, 0.002),  # Brown et al. 2020, table D.1
+        ("gpt3-13b", 300e9, 2.31e22, 0.005),
+        ("llama3.1-405b", 15.6e12, 3.8e25, 0.01),  # Llama team 2024
+    ],
+)
+def test_training_took_what_was_published(name, tokens, total, within):
+    """Sources count six a parameter and token, without attention."""
+    assert training_flops(shipped(name), 1) * tokens == pytest.approx(total, rel=within)
+
+
+@pytest.mark.parametrize(
     ("convention", "words"),
     [(WHOLE, "attention whole, head counted"), (SEEN, "causal attention by the pairs seen")],
 )

@@ -76,6 +76,19 @@ def test_attentions_share_is_that_of_the_paper(name, hidden, attention_share):
     assert bytes_ / (2048 * hidden) == attention_share
 
 
+@pytest.mark.parametrize(
+    ("a", "h"),
+    [(64, 6144), (96, 12288), (128, 20480), (160, 25600)],
+    ids=["22B", "175B", "530B", "1T"],
+)
+def test_of_all_activations_a_fifth_is_left_with_both_and_a_tenth_with_full_recompute(a, h):
+    """Figure 7 of the paper, tp 8, against no recompute and no sequence parallelism."""
+    none = kept(a, h, 2048, 1, 8)
+    both = kept(a, h, 2048, 1, 8, sequence_parallel=True, recompute="selective")
+    assert 0.16 <= both / none <= 0.21
+    assert 0.07 <= kept(a, h, 2048, 1, 8, recompute="full") / none <= 0.10
+
+
 @given(b=batches, s=st.sampled_from([1024, 4096]), more=st.integers(2, 4))
 def test_more_of_anything_keeps_no_less(b, s, more):
     base = kept(16, 2048, s, b, 1) * s * b

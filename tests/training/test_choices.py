@@ -29,10 +29,15 @@ def test_what_is_given_is_not_chosen():
 
 
 def test_full_recompute_is_the_last_resort():
-    roomy, _ = usual(job("llama3-8b", framework="torchtitan", dp=64), H100)
-    tight, _ = usual(job("llama3-70b", framework="torchtitan", dp=64), H100)
+    roomy, _ = usual(job("llama3-8b", framework="FSDP", dp=64), H100)
+    tight, _ = usual(job("llama3-70b", framework="FSDP", dp=64), H100)
     assert roomy.layout.recompute == "none"
     assert tight.layout.recompute == "full"
+
+
+def test_torchtitan_checkpoints_by_operator_unless_that_does_not_fit():
+    chosen, _ = usual(job("llama3-8b", framework="torchtitan", dp=64), H100)
+    assert chosen.layout.recompute == "selective"
 
 
 def test_what_is_open_is_not_chosen_so_tight_that_blocks_have_to_be_given_back():

@@ -73,7 +73,7 @@ def saved(layer: Layer, split: Split, recompute: Recompute, selective: str = "co
 def working(layer: Layer, split: Split, recompute: Recompute, selective: str = "core") -> float:
     """Bytes that backward of one layer has on top: what it recomputes, and gradients in passing."""
     again = saved(layer, split, "none") - saved(layer, split, recompute, selective)
-    passing = max((_gradients(o, split) for o in layer.operators), default=0.0)
+    passing = max((gradients(o, split) for o in layer.operators), default=0.0)
     return max(again, 0.0) + split.items * passing
 
 
@@ -168,7 +168,7 @@ def _single(operator: Matmul, attention: Attention, split: Split) -> list[float]
     return [w * split.width / divided for w in widths]
 
 
-def _gradients(operator: Operator, split: Split) -> float:
+def gradients(operator: Operator, split: Split) -> float:
     """Bytes an item of the gradients of an operator's input and output, both there at once."""
     match operator:
         case Matmul():

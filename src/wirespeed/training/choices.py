@@ -80,7 +80,9 @@ def _recomputes(job: Job, habit: Habit) -> tuple[Recompute, ...]:
     # With a flash kernel attention's core keeps nothing that could be dropped.
     if habit.flash and habit.selective == "core":
         return ("none", "full")
-    return ("none", "selective", "full")
+    return (
+        ("selective", "full") if habit.selective == "alternate" else ("none", "selective", "full")
+    )
 
 
 def _micro_batches(job: Job, habit: Habit) -> list[int]:

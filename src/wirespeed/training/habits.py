@@ -60,7 +60,10 @@ class Habit(msgspec.Struct, frozen=True, kw_only=True):
     gathers: bool = False
     """Whether zero3 is FSDP's: units are gathered one ahead."""
     selective: Literal["core", "alternate"] = "core"
-    """What selective recompute drops: attention's core, or every other matrix product."""
+    """What selective recompute drops: attention's core, or every other matrix product.
+
+    The latter is how torchtitan trains unless told otherwise.
+    """
     keeps_whole_in_pipeline: bool = False
     """Whether zero3 under a pipeline keeps gathered weights and whole gradients of the stage."""
     keeps_whole_in_accumulation: bool = False

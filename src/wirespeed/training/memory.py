@@ -120,7 +120,7 @@ def _parts(job: Job, stage: Stage) -> Parts:
     habit = habit_of(job.framework)
     held = _states(job, stage, habit)
     kept, passing = _activations(job, stage, habit)
-    nccl = _communicators(job) * _communicator_bytes()
+    nccl = _communicators(job) * communicator_bytes()
     base = Parts(*held.resident, 0.0, nccl, held.gathered)
     if held.late_gradients:
         # Gradients come while activations go: the fuller end counts.
@@ -144,7 +144,7 @@ class _States(msgspec.Struct, frozen=True):
 
 def _states(job: Job, stage: Stage, habit: Habit) -> _States:
     layout = job.layout
-    each = _each(job)
+    each = each_parameter(job)
     number = _parameters(job, stage, habit)
     ranks = shard_ranks(layout) * layout.cp if layout.sharding != "none" else 1
     level = {"none": 0, "zero1": 1, "zero2": 2, "zero3": 3}[layout.sharding or "none"]
@@ -176,7 +176,7 @@ def _states(job: Job, stage: Stage, habit: Habit) -> _States:
     return _States((weights, gradients, optimizer), gathered, step, late)
 
 
-def _each(job: Job) -> StateBytes:
+def each_parameter(job: Job) -> StateBytes:
     """Bytes a parameter; images are trained with momentum alone, one moment less than Adam."""
     each = state_bytes(job.framework, job.precision)
     if job.model.item == "image":
@@ -246,6 +246,7 @@ def _communicators(job: Job) -> int:
     return sum(degree > 1 for degree in degrees)
 
 
-def _communicator_bytes() -> float:
+def communicator_bytes() -> float:
+    """Bytes that one communicator's buffers take of a GPU."""
     each = parameter("nccl_connection_MiB") * MIB
     return parameter("nccl_channels") * parameter("nccl_connections") * each

@@ -33,17 +33,18 @@ def table_shard(layers: Iterable[Layer], tp: int, *, pads_vocab: bool = False) -
 def _shard(operator: Operator, tp: int, pads_vocab: bool) -> float:
     match operator:
         case Matmul(split="column"):
-            padded = _padded(operator.outputs, tp) if pads_vocab else operator.outputs
-            return operator_parameters(operator) / operator.outputs * padded / tp
+            outputs = padded(operator.outputs, tp) if pads_vocab else operator.outputs
+            return operator_parameters(operator) / operator.outputs * outputs / tp
         case Matmul(split="row"):
             matrix = operator.inputs * operator.outputs if operator.parameters else 0
             return matrix / tp + (operator.outputs if operator.bias else 0)
         case Lookup(split=True):
-            rows = _padded(operator.rows, tp) if pads_vocab else operator.rows
+            rows = padded(operator.rows, tp) if pads_vocab else operator.rows
             return rows * operator.width / tp
         case _:
             return float(operator_parameters(operator))
 
 
-def _padded(rows: int, tp: int) -> int:
+def padded(rows: int, tp: int) -> int:
+    """Rows of a vocabulary's table as Megatron pads them."""
     return math.ceil(rows / (PADDING * tp)) * PADDING * tp
