@@ -1,0 +1,136 @@
+"""forecast_step: what a training step takes on a cluster, and which part of it is what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from wirespeed.catalog import gpu
+from wirespeed.errors import Infeasible
+from wirespeed.models import SEEN, Convention, training_flops
+from wirespeed.topology.cluster import Cluster, everyone
+from wirespeed.topology.result import ParameterSet
+from wirespeed.training.build import Builder
+from wirespeed.training.choices import usual
+from wirespeed.training.communication import Wires
+from wirespeed.training.compute import PaceValue, host_of, pace_of
+from wirespeed.training.engine import Plan, Span, run
+from wirespeed.training.frameworks import framework_of
+from wirespeed.training.habits import habit_of
+from wirespeed.training.layout import Job
+from wirespeed.training.memory import capacity, memory
+from wirespeed.training.passes import Passes
+from wirespeed.training.ranks import rank_groups
+from wirespeed.training.recomputed import recomputed_flops
+from wirespeed.training.result import Breakdown, StepForecast
+from wirespeed.training.spent import spent
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """A step as it runs: the job with all that was chosen, its tasks and when each ran."""
+
+    job: Job
+    chosen: tuple[str, ...]
+    plan: Plan
+    spans: tuple[Span, ...]
+
+    @property
+    def seconds(self) -> float:
+        """[s] from the first task to the end of the last."""
+        return max(span.end for span in self.spans)
+
+
+def simulate_step(
+    job: Job,
+    cluster: Cluster,
+    *,
+    pace: Mapping[str, PaceValue] | None = None,
+    wires: Wires | None = None,
+) -> Step:
+    """A job's step on a cluster, task by task.
+
+    What the layout leaves open is chosen by what fits. `pace` are other parameters of compute than
+    those that are shipped. Raises Infeasible where the job does not fit or GPUs are missing.
+    """
+    name = cluster.machine.gpu
+    have = len(everyone(cluster).gpus)
+    if job.layout.gpus > have:
+        raise Infeasible(
+            f"the layout needs {job.layout.gpus:,} GPUs, the cluster has {have:,}",
+            where="layout",
+            why="dp x tp x pp x cp GPUs take part",
+            remedy="take more nodes, or smaller degrees",
+        )
+    job, chosen = usual(job, capacity(name))
+    framework = framework_of(job.framework)
+    passes = Passes(
+        job,
+        habit_of(job.framework),
+        framework,
+        pace_of(name, job.precision, pace),
+        host_of(framework.host, pace),
+        wires or Wires(cluster, job.layout),
+    )
+    plan = Builder(passes, _slow(job, cluster)).build()
+    return Step(job, chosen, plan, tuple(run(plan.tasks)))
+
+
+def forecast_step(
+    job: Job,
+    cluster: Cluster,
+    *,
+    pace: Mapping[str, PaceValue] | None = None,
+    convention: Convention = SEEN,
+) -> StepForecast:
+    """The forecast of a job's step: time, rates, what it is spent on, memory."""
+    step = simulate_step(job, cluster, pace=pace)
+    return as_forecast(step, cluster, convention)
+
+
+def as_forecast(step: Step, cluster: Cluster, convention: Convention = SEEN) -> StepForecast:
+    """A step that ran, in the words of the contract."""
+    job, seconds = step.job, step.seconds
+    gpus = job.layout.gpus
+    items = job.global_batch * (job.seq_len if job.model.item == "token" else 1)
+    length = job.seq_len if job.model.item == "token" else 1
+    peak = _peak(cluster, job)
+    flops = items * training_flops(job.model, length, convention)
+    again = items * recomputed_flops(job, convention)
+    return StepForecast(
+        parameters=ParameterSet(cluster.parameters.digest),
+        warnings=cluster.warnings,
+        model=job.model.name,
+        cluster=cluster.machine.name,
+        gpus=gpus,
+        layout=msgspec.to_builtins(job.layout),
+        chosen=step.chosen,
+        step_time_s=seconds,
+        tokens_per_s_per_gpu=items / seconds / gpus,
+        mfu=flops / seconds / gpus / peak,
+        hfu=(flops + again) / seconds / gpus / peak,
+        flops_convention=str(convention),
+        breakdown_s=Breakdown(**spent(step.plan.tasks, step.spans)),
+        memory_GiB=memory(job),
+    )
+
+
+def _peak(cluster: Cluster, job: Job) -> float:
+    row = gpu(cluster.machine.gpu)
+    word = "fp4" if job.precision == "nvfp4" else job.precision
+    peak = row.peak(word) or row.peak("fp16") or 1.0
+    return peak / row.devices
+
+
+def _slow(job: Job, cluster: Cluster) -> list[float]:
+    """By how much the slowest GPU of each stage computes longer."""
+    order = rank_groups(job.layout, "pp")
+    slow = np.ones(job.layout.gpus)
+    gpus = everyone(cluster).gpus[: job.layout.gpus]
+    for rank, component in enumerate(gpus.tolist()):
+        if component in cluster.compute:
+            slow[rank] = 1 / cluster.compute[component]
+    return [float(slow[order[:, s]].max()) for s in range(job.layout.pp)]
