@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from wirespeed.collectives.candidate import Place
 from wirespeed.collectives.candidates import Options, options_of
 from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.topology.cluster import Cluster, Group, everyone
@@ -24,6 +26,7 @@ _MOST_GROUPS = 64
 _MOST_SIBLINGS = 64
 
 Ids = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +41,42 @@ class Call:
 NOTHING = Call(0.0)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Calls:
+    """One collective at many sizes: seconds [n], work [n, places], channels [n]."""
+
+    seconds: Floats
+    work: Floats
+    channels: Floats
+
+
+class Caller(Protocol):
+    """Whoever says what a job's collectives take."""
+
+    def call(self, kind: Kind, operation: Operation, size: float, stage: int = 0) -> Call:
+        """A collective of `size` bytes in the groups of a kind."""
+
+    def send(self, stage: int, size: float) -> Call:
+        """A message of `size` bytes from a pipeline stage to the next."""
+
+
+Shared = dict[tuple[Operation, bytes], Options]
+"""What was laid out for an operation, a group and its siblings: other layouts have it as well."""
+
+
+Key = tuple[str, Operation, int]
+
+
 @dataclass(slots=True)
 class Wires:
-    """The groups of a layout on a cluster; what was laid out once is kept."""
+    """The groups of a layout on a cluster; what was laid out once is kept, `shared` by layouts."""
 
     cluster: Cluster
     layout: Layout
+    shared: Shared = field(default_factory=dict)
     _gpus: Ids = field(init=False)
-    _laid: dict[tuple[str, Operation, int], list[Options]] = field(default_factory=dict)
-    _calls: dict[tuple[str, Operation, int, float], Call] = field(default_factory=dict)
+    _laid: dict[Key, list[Options]] = field(default_factory=dict)
+    _calls: dict[tuple[Key, float], Call] = field(default_factory=dict)
     _ranks: dict[str, Ids] = field(default_factory=dict)
     _far: dict[int, bool] = field(default_factory=dict)
 
@@ -57,31 +87,62 @@ class Wires:
         """A collective of `size` bytes, as nccl-tests counts them, in the groups of a kind."""
         if size <= 0 or self.members(kind) < 2:
             return NOTHING
+        return self._slowest(self._group_key(kind, operation, stage), size)
+
+    def calls(self, kind: Kind, operation: Operation, sizes: Floats) -> Calls:
+        """The same at many sizes [n]."""
+        if self.members(kind) < 2:
+            return _silence(len(sizes))
+        return _many(self._laid[self._group_key(kind, operation, 0)], sizes)
+
+    def _group_key(self, kind: Kind, operation: Operation, stage: int) -> Key:
+        """Where the groups are laid out."""
         key = (kind, operation, stage if self.cluster.changes else 0)
         if key not in self._laid:
             self._laid[key] = self._options(operation, self._groups(kind, key[2]))
-        return self._slowest(key, size)
+        return key
 
     def send(self, stage: int, size: float) -> Call:
         """A message of `size` bytes from a pipeline stage to the next (the last: to the first)."""
         if size <= 0 or self.layout.pp < 2:
             return NOTHING
+        return self._slowest(self._pair_key(stage), size)
+
+    def sends(self, stage: int, sizes: Floats) -> Calls:
+        """The same at many sizes [n]."""
+        if self.layout.pp < 2:
+            return _silence(len(sizes))
+        return _many(self._laid[self._pair_key(stage)], sizes)
+
+    def far(self, stage: int) -> bool:
+        """Whether a stage and the next are on different nodes."""
         if stage not in self._far:
             self._far[stage] = bool(self._nodes(self._boundary(stage)[0]).size > 1)
-        key = ("pp", Operation.SENDRECV, stage if self.cluster.changes else int(self._far[stage]))
+        return self._far[stage]
+
+    def _pair_key(self, stage: int) -> Key:
+        """Where the pairs of a stage and the next are laid out."""
+        place = stage if self.cluster.changes else int(self.far(stage))
+        key = ("pp", Operation.SENDRECV, place)
         if key not in self._laid:
             pairs = self._boundary(stage)
             self._laid[key] = self._options(key[1], [self._with_siblings(pairs, 0)])
-        return self._slowest(key, size)
+        return key
 
     def _options(
         self, operation: Operation, groups: list[tuple[Group, tuple[Group, ...]]]
     ) -> list[Options]:
-        collective = Collective(operation, dtype="bfloat16")
-        return [options_of(collective, self.cluster, group, beside) for group, beside in groups]
+        return [self._one(operation, group, beside) for group, beside in groups]
 
-    def _slowest(self, key: tuple[str, Operation, int], size: float) -> Call:
-        known = (*key, size)
+    def _one(self, operation: Operation, group: Group, beside: tuple[Group, ...]) -> Options:
+        key = (operation, b"|".join(one.gpus.tobytes() for one in (group, *beside)))
+        if key not in self.shared:
+            collective = Collective(operation, dtype="bfloat16")
+            self.shared[key] = options_of(collective, self.cluster, group, beside)
+        return self.shared[key]
+
+    def _slowest(self, key: Key, size: float) -> Call:
+        known = (key, size)
         if known not in self._calls:
             taken = (_taken(options, size) for options in self._laid[key])
             self._calls[known] = max(taken, key=lambda call: call.seconds)
@@ -106,7 +167,7 @@ class Wires:
     def _with_siblings(self, groups: Ids, k: int) -> tuple[Group, tuple[Group, ...]]:
         """The k-th group, and the others that have a node in common with it."""
         node = self.cluster.topology.node[self._gpus[groups]]
-        shared = np.isin(node, np.unique(node[k])).any(axis=1)
+        shared = np.asarray(np.isin(node, np.unique(node[k])).any(axis=1))
         shared[k] = False
         others = np.flatnonzero(shared)[:_MOST_SIBLINGS]
         return Group(self._gpus[groups[k]]), tuple(Group(self._gpus[groups[j]]) for j in others)
@@ -132,3 +193,37 @@ def _taken(options: Options, size: float) -> Call:
     seconds = float(candidate.time(sizes)[0])
     work = tuple(min(w * size / seconds, 1.0) for w in candidate.work)
     return Call(seconds, work, candidate.channels)
+
+
+def _silence(n: int) -> Calls:
+    return Calls(np.zeros(n), np.zeros((n, len(Place))), np.zeros(n))
+
+
+def _many(laid: Sequence[Options], sizes: Floats) -> Calls:
+    """The slowest of some groups at each size."""
+    each = [_at(options, sizes) for options in laid]
+    if len(each) == 1:
+        return each[0]
+    worst = np.argmax([calls.seconds for calls in each], axis=0)
+    at = np.arange(len(sizes))
+    return Calls(
+        np.array([calls.seconds for calls in each])[worst, at],
+        np.array([calls.work for calls in each])[worst, at],
+        np.array([calls.channels for calls in each])[worst, at],
+    )
+
+
+def _at(options: Options, sizes: Floats) -> Calls:
+    """As `_taken`, at many sizes; nothing takes no time."""
+    choice = options.choice(sizes)
+    seconds, channels = np.zeros(len(sizes)), np.zeros(len(sizes))
+    work = np.zeros((len(sizes), len(Place)))
+    for k in np.unique(choice).tolist():
+        mine = (choice == k) & (sizes > 0)
+        candidate = options.candidates[k]
+        seconds[mine] = candidate.time(sizes[mine])
+        channels[mine] = candidate.channels
+        if candidate.work:
+            busy = sizes[mine, None] * np.array(candidate.work) / seconds[mine, None]
+            work[mine] = np.minimum(busy, 1.0)
+    return Calls(seconds, work, channels)
