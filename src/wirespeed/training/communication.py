@@ -106,7 +106,7 @@ class Wires:
     def _with_siblings(self, groups: Ids, k: int) -> tuple[Group, tuple[Group, ...]]:
         """The k-th group, and the others that have a node in common with it."""
         node = self.cluster.topology.node[self._gpus[groups]]
-        shared = np.isin(node, np.unique(node[k])).any(axis=1)
+        shared = np.asarray(np.isin(node, np.unique(node[k])).any(axis=1))
         shared[k] = False
         others = np.flatnonzero(shared)[:_MOST_SIBLINGS]
         return Group(self._gpus[groups[k]]), tuple(Group(self._gpus[groups[j]]) for j in others)
