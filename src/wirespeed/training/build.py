@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from wirespeed.collectives.candidate import Place
 from wirespeed.collectives.operation import Operation
 from wirespeed.models import Layer
 from wirespeed.training.communication import NOTHING, Call
 from wirespeed.training.engine import Plan, Task
-from wirespeed.training.memory import micro_batches
 from wirespeed.training.passes import Cost, Passes
 from wirespeed.training.ranks import shard_ranks
 from wirespeed.training.schedules import Pass, order
@@ -34,6 +34,8 @@ class Builder:
 
     passes: Passes
     slow: Sequence[float]
+    count: int
+    """Micro-batches of a data-parallel rank."""
     plan: Plan = field(default_factory=Plan)
     cut: tuple[Stage, ...] = field(init=False)
     reduced: list[int] = field(init=False)
@@ -48,18 +50,15 @@ class Builder:
 
     def build(self) -> Plan:
         """The plan of a whole step."""
-        job, layout = self.passes.job, self.passes.job.layout
-        count = micro_batches(job)
-        orders = [
-            order(layout.schedule, s, layout.pp, layout.vpp, count) for s in range(layout.pp)
-        ]
+        layout, count = self.passes.job.layout, self.count
+        orders = [order(layout.schedule, s, layout.pp, layout.vpp, count) for s in range(layout.pp)]
         places = [0] * layout.pp
         left = sum(map(len, orders))
         while left:
             before = left
             for stage, mine in enumerate(orders):
                 while places[stage] < len(mine) and self._known(stage, mine[places[stage]]):
-                    self._pass(stage, mine[places[stage]], count)
+                    self._pass(stage, mine[places[stage]])
                     places[stage] += 1
                     left -= 1
             if left == before:
@@ -80,7 +79,7 @@ class Builder:
         own = (part, one.micro_batch, False) in self._done
         return own and (part == last or (part + 1, one.micro_batch, True) in self._done)
 
-    def _pass(self, stage: int, one: Pass, count: int) -> None:
+    def _pass(self, stage: int, one: Pass) -> None:
         layers = self.cut[stage].chunks[one.chunk]
         part = self.part(stage, one)
         came_from = part + 1 if one.back else part - 1
@@ -89,7 +88,7 @@ class Builder:
         name = f"{'B' if one.back else 'F'}{one.micro_batch}" + (
             f".{one.chunk}" if self.passes.job.layout.vpp > 1 else ""
         )
-        first, last = one.micro_batch == 0, one.micro_batch == count - 1
+        first, last = one.micro_batch == 0, one.micro_batch == self.count - 1
         done = self.around(stage, one, layers, name, needs, first=first, last=last)
         self._done[part, one.micro_batch, one.back] = done
         self._send(stage, one, part, done)
@@ -233,7 +232,7 @@ class Builder:
         if not blocks:
             return [layers]
         cuts = [0, *blocks[1:], len(layers)]
-        return [layers[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        return [layers[a:b] for a, b in pairwise(cuts)]
 
 
 def _both(one: Call, other: Call) -> Call:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from itertools import pairwise
 
 import numpy as np
 
@@ -83,7 +84,7 @@ class _Run:
         self.free = [False] * len(tasks)
         for order in streams.values():
             self.free[order[0]] = True
-            for a, b in zip(order, order[1:], strict=False):
+            for a, b in pairwise(order):
                 self.next_in[a] = b
         self.begin = [np.inf] * len(tasks)
         self.end = [np.inf] * len(tasks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 import numpy as np
@@ -21,12 +21,15 @@ from wirespeed.training.engine import Plan, Span, run
 from wirespeed.training.frameworks import framework_of
 from wirespeed.training.habits import habit_of
 from wirespeed.training.layout import Job
-from wirespeed.training.memory import capacity, memory
+from wirespeed.training.memory import capacity, memory, micro_batches
 from wirespeed.training.passes import Passes
 from wirespeed.training.ranks import rank_groups
 from wirespeed.training.recomputed import recomputed_flops
 from wirespeed.training.result import Breakdown, StepForecast
 from wirespeed.training.spent import spent
+
+_MOST_PASSES = 512
+"""Passes of micro-batches through model chunks that are run one by one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,11 +40,13 @@ class Step:
     chosen: tuple[str, ...]
     plan: Plan
     spans: tuple[Span, ...]
+    spent: dict[str, float]
+    """Seconds by field of the breakdown; they sum to the step."""
 
     @property
     def seconds(self) -> float:
         """[s] from the first task to the end of the last."""
-        return max(span.end for span in self.spans)
+        return sum(self.spent.values())
 
 
 def simulate_step(
@@ -75,8 +80,29 @@ def simulate_step(
         host_of(framework.host, pace),
         wires or Wires(cluster, job.layout),
     )
-    plan = Builder(passes, _slow(job, cluster)).build()
-    return Step(job, chosen, plan, tuple(run(plan.tasks)))
+    return _stepped(passes, _slow(job, cluster), chosen)
+
+
+def _stepped(passes: Passes, slow: list[float], chosen: tuple[str, ...]) -> Step:
+    """The step task by task, or of so many micro-batches that the rest only repeat them."""
+    job = passes.job
+    count, turn = micro_batches(job), job.layout.pp
+    if count <= 4 * turn or count * job.layout.pp * job.layout.vpp <= _MOST_PASSES:
+        return _ran(passes, slow, chosen, count)
+    # Once the pipeline is full every round of pp micro-batches takes as long as the one before.
+    few, more = (_ran(passes, slow, chosen, k * turn) for k in (2, 3))
+    rounds = (count - 3 * turn) / turn
+    spent_of = {
+        kind: value + rounds * (value - few.spent.get(kind, 0.0))
+        for kind, value in more.spent.items()
+    }
+    return replace(more, spent=spent_of)
+
+
+def _ran(passes: Passes, slow: list[float], chosen: tuple[str, ...], count: int) -> Step:
+    plan = Builder(passes, slow, count).build()
+    spans = tuple(run(plan.tasks))
+    return Step(passes.job, chosen, plan, spans, spent(plan.tasks, spans))
 
 
 def forecast_step(
@@ -113,7 +139,7 @@ def as_forecast(step: Step, cluster: Cluster, convention: Convention = SEEN) -> 
         mfu=flops / seconds / gpus / peak,
         hfu=(flops + again) / seconds / gpus / peak,
         flops_convention=str(convention),
-        breakdown_s=Breakdown(**spent(step.plan.tasks, step.spans)),
+        breakdown_s=Breakdown(**step.spent),
         memory_GiB=memory(job),
     )
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def update(to: Builder, stage: int) -> None:
     """Adds what a stage does after its last backward."""
-    job, layout, how = to.passes.job, to.passes.job.layout, to.passes.framework
+    layout, how = to.passes.job.layout, to.passes.framework
     layers = to.cut[stage].layers
     own = to.parameters(layers)
     tied = _tied(to, stage)
@@ -46,8 +46,8 @@ def _optimizer(to: Builder, stage: int, parameters: float) -> None:
     job, layout = to.passes.job, to.passes.job.layout
     state = state_bytes(job.framework, job.precision)
     share = shard_ranks(layout) if layout.sharding not in (None, "none") else 1
-    moved = 2 * state.optimizer + state.weights + state.gradients
-    moved += state.gradients * to.passes.framework.optimizer_passes
+    norm = state.gradients * to.passes.framework.optimizer_passes
+    moved = 2 * state.optimizer + state.weights + state.gradients + norm
     seconds = parameters / share * moved / to.passes.pace.memory
     late = max(to.passes.host.step - seconds, 0.0)
     reduced = to.reduced[stage]
@@ -69,6 +69,4 @@ def _tied(to: Builder, stage: int) -> float:
     job = to.passes.job
     if not job.model.tied or job.layout.pp == 1 or stage not in (0, job.layout.pp - 1):
         return 0.0
-    return table_shard(
-        job.model.layers, job.layout.tp, pads_vocab=to.passes.habit.pads_vocab
-    )
+    return table_shard(job.model.layers, job.layout.tp, pads_vocab=to.passes.habit.pads_vocab)

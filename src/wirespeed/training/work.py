@@ -95,9 +95,11 @@ class Conv:
 
 Kernel = Gemm | Flash | Pass | Conv
 
-_SCORE_PASSES = {False: 4.0, True: 8.0}
-"""Reads and writes of a score besides the products: scale, mask and softmax in one kernel, dropout
-in another; the same again with the upstream gradient backward."""
+_SOFTMAX_PASSES = {False: 2.0, True: 3.0}
+"""Reads and writes of a score besides the products, where scale, mask and softmax are one kernel:
+in and out; backward the gradient and the probabilities in, the gradient out."""
+_DROPOUT_PASSES = 2.0
+"""In and out, forward and backward, and a mask of a byte."""
 
 
 def forward(layer: Layer, shape: Shape) -> list[Kernel]:
@@ -158,9 +160,9 @@ def _attention(operator: Attention, shape: Shape, *, back: bool) -> list[Kernel]
         # Backward has five products for two forward, one of them the scores again.
         return [Flash(flops * (2.5 if back else 1.0), back)]
     scores = batch * queries * shape.seq_len
-    passes = scores * shape.width * _SCORE_PASSES[back]
+    passes = scores * shape.width * _SOFTMAX_PASSES[back]
     if operator.dropout:
-        passes += scores * (1 + 2 * shape.width) * (1.0 if not back else 1.0)
+        passes += scores * (1 + _DROPOUT_PASSES * shape.width)
     first = Gemm(queries, shape.seq_len, operator.head_dim, batch, weights=False)
     second = Gemm(queries, values, shape.seq_len, batch, weights=False)
     products = [first, second]
@@ -177,7 +179,9 @@ def _pointwise(operator: Pointwise, shape: Shape, *, back: bool) -> Pass:
     moved = (operator.reads + operator.writes) * shape.width + operator.saved_bytes
     if back:
         moved *= operator.backward
-    return Pass(shape.items * moved / divided, 1 if shape.fused else 2)
+    # Apart, each of a pair of kernels writes what the next one reads again.
+    times = 1 if shape.fused else 2
+    return Pass(shape.items * moved * times / divided, times)
 
 
 def _convolution(operator: Convolution, shape: Shape, *, back: bool) -> list[Kernel]:
