@@ -1,0 +1,221 @@
+"""closed_costs: costs of layers and collectives as arrays over layouts.
+
+What many layouts have in common is worked out once: kernels for each (tp, sequence parallelism, cp,
+micro-batch, recompute), collectives for each shape of the groups of ranks, parameters for each tp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from msgspec.structs import replace
+
+from wirespeed.collectives.candidate import Place
+from wirespeed.collectives.operation import Operation
+from wirespeed.models import Layer, distinct
+from wirespeed.topology.cluster import Cluster
+from wirespeed.training.communication import Call, Calls, Shared, Wires
+from wirespeed.training.compute import PaceValue, host_of, pace_of
+from wirespeed.training.frameworks import framework_of
+from wirespeed.training.habits import habit_of
+from wirespeed.training.layout import Job, Layout
+from wirespeed.training.memory_arrays import RECOMPUTES, LayoutArrays
+from wirespeed.training.passes import Cost, Passes
+from wirespeed.training.ranks import Kind
+from wirespeed.training.shards import layer_shard
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CostArrays:
+    """As `Cost`, [layouts] each; `calls` are tensor parallelism's collectives."""
+
+    compute: Floats
+    calls: Floats
+    launch: Floats
+
+
+class _Counting:
+    """Takes a second for each collective: what passes then take for them is their number."""
+
+    def call(self, kind: Kind, operation: Operation, size: float, stage: int = 0) -> Call:
+        return Call(1.0)
+
+    def send(self, stage: int, size: float) -> Call:
+        return Call(1.0)
+
+
+@dataclass(slots=True)
+class Costs:
+    """Costs of a job's layers and collectives under layouts; what was worked out once is kept."""
+
+    job: Job
+    cluster: Cluster
+    pace: Mapping[str, PaceValue] | None = None
+    _kernels: dict[tuple[int, ...], list[tuple[Cost, Cost]]] = field(default_factory=dict)
+    _parameters: dict[int, list[float]] = field(default_factory=dict)
+    _wires: dict[tuple[int, ...], Wires] = field(default_factory=dict)
+    _shared: Shared = field(default_factory=dict)
+    kinds: list[Layer] = field(init=False)
+    """The layers that differ, in the order of `LayerArrays`."""
+
+    def __post_init__(self) -> None:
+        self.kinds = [layer for layer, _ in distinct(self.job.model.layers)]
+
+    def of(self, layouts: LayoutArrays) -> LayerArrays:
+        """The costs under these layouts."""
+        sequence = layouts.sequence_parallel.astype(np.int64)
+        columns = (layouts.tp, sequence, layouts.cp, layouts.micro_batch, layouts.recompute)
+        keys, inverse = _unique(*columns)
+        table = np.array([[_row(two) for two in self._kernel(key)] for key in keys])
+        costs = table[inverse]  # [layouts, layers, back, of compute, calls, launch]
+        degrees, at = _unique(layouts.tp)
+        held = np.array([self._held(tp) for (tp,) in degrees])[at]
+        shapes, network = _unique(
+            layouts.dp,
+            layouts.tp,
+            layouts.pp,
+            layouts.cp,
+            np.where(layouts.sharding > 0, layouts.shard_group, 0),
+        )
+        return LayerArrays(self, layouts, costs, held, shapes, network)
+
+    def wires(self, shape: tuple[int, ...]) -> Wires:
+        """The groups of a shape: dp, tp, pp, cp, and the shard group or 0."""
+        if shape not in self._wires:
+            dp, tp, pp, cp, shard = shape
+            layout = Layout(
+                dp=dp,
+                tp=tp,
+                pp=pp,
+                cp=cp,
+                sharding="zero1" if shard else "none",
+                shard_group=shard or None,
+                rank_order=self.job.layout.rank_order,
+            )
+            self._wires[shape] = Wires(self.cluster, layout, self._shared)
+        return self._wires[shape]
+
+    def _kernel(self, key: tuple[int, ...]) -> list[tuple[Cost, Cost]]:
+        """Forward and backward of each kind of layer."""
+        if key not in self._kernels:
+            tp, sequence, cp, micro, recompute = key
+            layout = replace(
+                self.job.layout,
+                dp=1,
+                tp=tp,
+                pp=1,
+                vpp=1,
+                cp=cp,
+                micro_batch=micro,
+                recompute=RECOMPUTES[recompute],
+                sequence_parallel=bool(sequence),
+            )
+            job, framework = replace(self.job, layout=layout), framework_of(self.job.framework)
+            passes = Passes(
+                job,
+                habit_of(job.framework),
+                framework,
+                pace_of(self.cluster.machine.gpu, job.precision, self.pace),
+                host_of(framework.host, self.pace),
+                _Counting(),
+            )
+            self._kernels[key] = [(passes.forward([x]), passes.backward([x])) for x in self.kinds]
+        return self._kernels[key]
+
+    def _held(self, tp: int) -> list[float]:
+        if tp not in self._parameters:
+            pads = habit_of(self.job.framework).pads_vocab
+            self._parameters[tp] = [layer_shard(x, tp, pads_vocab=pads) for x in self.kinds]
+        return self._parameters[tp]
+
+
+@dataclass(slots=True)
+class LayerArrays:
+    """Costs of layers under some layouts: `costs` [layouts, layers, back, 3], `held` parameters
+    [layouts, layers]; `network` [layouts] points into `shapes`."""
+
+    source: Costs
+    layouts: LayoutArrays
+    costs: Floats
+    held: Floats
+    shapes: list[tuple[int, ...]]
+    network: Ints
+    tensor: Floats = field(init=False)
+    """[layouts] s of one of tensor parallelism's collectives."""
+
+    def __post_init__(self) -> None:
+        layouts, job = self.layouts, self.source.job
+        length = job.seq_len if job.model.item == "token" else 1
+        width = 4 if job.precision in ("fp32", "tf32") else 2
+        items = layouts.micro_batch * length / layouts.cp
+        size = items * job.model.hidden * width
+        split = layouts.sequence_parallel
+        gather = self.calls("tp", Operation.ALL_GATHER, np.where(split, size, 0.0)).seconds
+        scatter = self.calls("tp", Operation.REDUCE_SCATTER, np.where(split, size, 0.0)).seconds
+        whole = self.calls("tp", Operation.ALL_REDUCE, np.where(split, 0.0, size)).seconds
+        # A gathering and a scattering are two calls.
+        self.tensor = np.where(split, (gather + scatter) / 2, whole)
+
+    def seconds(self, layers: Sequence[Layer], *, back: bool) -> Floats:
+        """[layouts] s of a pass through layers that are launched as one."""
+        total = np.tensordot(self._counts(layers), self.costs[:, :, int(back)], axes=(0, 1))
+        return np.asarray(np.maximum(total[:, 0] + total[:, 1] * self.tensor, total[:, 2]))
+
+    def parameters(self, layers: Sequence[Layer]) -> Floats:
+        """[layouts] parameters that a GPU holds of layers before they are sharded over data."""
+        return np.asarray(self.held @ self._counts(layers))
+
+    def _counts(self, layers: Sequence[Layer]) -> Floats:
+        places = {id(layer): k for k, layer in enumerate(self.source.kinds)}
+        return np.bincount([places[id(x)] for x in layers], minlength=len(places)).astype(float)
+
+    def calls(self, kind: Kind, operation: Operation, sizes: Floats) -> Calls:
+        """A collective of `sizes` [layouts] bytes in each layout's groups of a kind."""
+        return self._each(sizes, lambda wires, some: wires.calls(kind, operation, some))
+
+    def sends(self, stage: int, sizes: Floats) -> Calls:
+        """A message of `sizes` [layouts] bytes from a stage to the next."""
+        return self._each(sizes, lambda wires, some: wires.sends(stage, some))
+
+    def far(self, stage: int) -> npt.NDArray[np.bool_]:
+        """[layouts] whether a stage and the next are on different nodes."""
+        found = np.zeros(len(self.network), np.bool_)
+        for wires, rows in self._networks():
+            found[rows] = wires.far(stage)
+        return found
+
+    def _networks(self) -> Iterator[tuple[Wires, Ints]]:
+        order = self.network.argsort(kind="stable")
+        cuts = np.flatnonzero(np.diff(self.network[order])) + 1
+        for rows in np.split(order, cuts):
+            yield self.source.wires(self.shapes[int(self.network[rows[0]])]), rows
+
+    def _each(self, sizes: Floats, ask: Callable[[Wires, Floats], Calls]) -> Calls:
+        n = len(sizes)
+        seconds, work, channels = np.zeros(n), np.zeros((n, len(Place))), np.zeros(n)
+        for wires, rows in self._networks():
+            # Nothing is laid out where nothing is sent.
+            if (sizes[rows] > 0).any():
+                some = ask(wires, sizes[rows])
+                seconds[rows], work[rows], channels[rows] = some.seconds, some.work, some.channels
+        return Calls(seconds, work, channels)
+
+
+def _row(two: tuple[Cost, Cost]) -> list[list[float]]:
+    return [[cost.compute, cost.tp, cost.launch] for cost in two]
+
+
+def _unique(*columns: Ints) -> tuple[list[tuple[int, ...]], Ints]:
+    """The rows that differ, and which one each is."""
+    key = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        key = key * (int(column.max(initial=0)) + 1) + column
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    rows = np.stack([column[first] for column in columns], axis=1)
+    return [tuple(row) for row in rows.tolist()], inverse
