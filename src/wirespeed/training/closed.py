@@ -1,8 +1,8 @@
 """Closed: the time of many layouts at once, by formulas where the engine runs tasks.
 
-The engine is its oracle. Kernels, collectives, stages and the pieces of passes are the engine's own;
-what takes the place of events is in `closed_pipeline` and `closed_beside`. It knows one node as good
-as the next: what a slow GPU or a slow link does comes from the engine alone.
+The engine is its oracle. Kernels, collectives, stages and the pieces of passes are the engine's
+own; what takes the place of events is in `closed_pipeline` and `closed_beside`. It knows one node
+as good as the next: what a slow GPU or a slow link does comes from the engine alone.
 """
 
 from __future__ import annotations
@@ -107,6 +107,7 @@ class _Group:
         self.count = np.maximum(share, 1)
         self.whole = bool(self.layouts.sharding[0] == _ZERO3 and self.layouts.dp[0] > 1)
         self._passes: dict[tuple[int, ...], tuple[Floats, Floats]] = {}
+        self._awaited: dict[tuple[int, ...], list[Piece]] = {}
         self._reduced: dict[tuple[int, ...], list[Piece]] = {}
 
     def seconds(self) -> Floats:
@@ -221,11 +222,12 @@ class _Group:
         many = layouts.dp * layouts.cp > 1
         over = np.zeros(self.n)
         done = ends(pipe, whole + late)
-        slower = np.zeros(self.n)
+        before, drain = np.zeros(self.n), np.zeros(self.n)
         for s in reversed(range(self.pp)):
-            more, left = self._reduction(pipe, s, many)
-            slower = slower + more
-            over = np.maximum(over, done[:, s] + slower + self._tail(s, left, many))
+            held, last, left = self._reduction(pipe, s, many)
+            # Stages are held up at the same time, but the last micro-batch by one after the other.
+            before, drain = np.maximum(before, held), drain + last
+            over = np.maximum(over, done[:, s] + before + drain + self._tail(s, left, many))
         return over
 
     def _late(self, pipe: Pipe) -> Floats:
@@ -237,17 +239,23 @@ class _Group:
         ahead = ahead & ((self.layouts.sharding == 1) | (self.layouts.sharding == 2))
         if not ahead.any():
             return np.zeros(self.n)
-        arrives = begins(pipe)
+        arrives, around = begins(pipe), pipe.forward.sum(axis=2) + pipe.send.sum(axis=1)[:, None]
         most = np.zeros(self.n)
-        known: dict[tuple[int, ...], list[Piece]] = {}
         for s, stage in enumerate(self.cut):
-            layers = stage.chunks[0]
-            key = tuple(map(id, layers))
-            if key not in known:
-                known[key] = self._pieces(layers, back=False)
-            end = awaited(known[key], arrives[:, s] + most)
-            most = np.maximum(most, end - arrives[:, s] - pipe.forward[:, 0, s])
+            gathered, late = np.zeros(self.n), most
+            for c, layers in enumerate(stage.chunks):
+                at = arrives[:, s] + around[:, :c].sum(axis=1)
+                end, gathered = awaited(self._gathers(layers), at + late, gathered)
+                late = np.maximum(late, end - at - pipe.forward[:, c, s])
+            most = np.maximum(most, late)
         return np.where(ahead, most, 0.0)
+
+    def _gathers(self, layers: tuple[Layer, ...]) -> list[Piece]:
+        """Pieces of a forward with the gathering of their weights."""
+        key = tuple(map(id, layers))
+        if key not in self._awaited:
+            self._awaited[key] = self._pieces(layers, back=False)
+        return self._awaited[key]
 
     def _pieces(self, layers: tuple[Layer, ...], *, back: bool) -> list[Piece]:
         found = []
@@ -259,27 +267,36 @@ class _Group:
             found.append(Piece(compute, calls.seconds, self._share(calls)))
         return found
 
-    def _reduction(self, pipe: Pipe, s: int, many: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """[layouts] s by which a stage's last backwards take longer, and what is left to reduce."""
+    def _reduction(
+        self, pipe: Pipe, s: int, many: npt.NDArray[np.bool_]
+    ) -> tuple[Floats, Floats, Floats]:
+        """[layouts] s by which reductions hold up a stage until its last backward, by which that
+        takes longer, and what is left to reduce after it."""
         none = np.zeros(self.n)
         if self.whole:
             unit = units_of(self.cut[s].chunks[0])[0]
-            return none, self._gradients(self.layers.parameters(unit)).seconds
+            return none, none, self._gradients(self.layers.parameters(unit)).seconds
         if not self.how.overlaps_gradients or not many.any():
-            return none, none
-        more, left = none, none
+            return none, none, none
+        held, last, left = none, none, none
         for c in reversed(range(self.vpp)):
             chunk = self.cut[s].chunks[c]
-            key = tuple(map(id, chunk))
-            if key not in self._reduced:
-                self._reduced[key] = self._pieces(chunk, back=True)
-            took, left = reduced(self._reduced[key], left)
-            more = more + took - self._pass(chunk)[1]
+            pieces = self._reductions(chunk)
+            took, left = reduced(pieces, left)
+            last = took - self._pass(chunk)[1]
             if c:
                 # Other micro-batches of the group pass before the next chunk's last one.
-                group = np.minimum(self.count, self.pp) - 1
-                left = np.maximum(left - group * pipe.backward[:, c - 1, s], 0.0)
-        return np.where(many, more, 0.0), np.where(many, left, 0.0)
+                meanwhile = (np.minimum(self.count, self.pp) - 1) * pipe.backward[:, c - 1, s]
+                held = held + last + pieces[-1].share * np.minimum(left, meanwhile)
+                left = np.maximum(left - meanwhile, 0.0)
+        return np.where(many, held, 0.0), np.where(many, last, 0.0), np.where(many, left, 0.0)
+
+    def _reductions(self, layers: tuple[Layer, ...]) -> list[Piece]:
+        """Pieces of a backward with the reduction of their gradients."""
+        key = tuple(map(id, layers))
+        if key not in self._reduced:
+            self._reduced[key] = self._pieces(layers, back=True)
+        return self._reduced[key]
 
     def _tail(self, s: int, left: Floats, many: npt.NDArray[np.bool_]) -> Floats:
         """[layouts] s from a stage's last backward to its end; as `update`."""

@@ -47,18 +47,21 @@ def reduced(pieces: Sequence[Piece], behind: Floats) -> tuple[Floats, Floats]:
     return total, behind
 
 
-def awaited(pieces: Sequence[Piece], begin: Floats) -> Floats:
-    """[layouts] s at which a forward ends that is there at `begin`, its weights gathered from 0."""
-    gathered, now = np.zeros_like(begin), begin
-    all_of_it = np.sum([piece.wire for piece in pieces], axis=0)
+def awaited(pieces: Sequence[Piece], begin: Floats, gathered: Floats) -> tuple[Floats, Floats]:
+    """[layouts] s at which a forward ends that is there at `begin`, and its weights are gathered.
+
+    They are gathered from `gathered` on, piece by piece.
+    """
+    now, all_there = begin, gathered + np.sum([piece.wire for piece in pieces], axis=0)
     for piece in pieces:
         gathered = gathered + piece.wire
         now = np.maximum(now, gathered)
-        now = now + beside(piece.compute, np.maximum(all_of_it - now, 0.0), piece.share)
-    return now
+        now = now + beside(piece.compute, np.maximum(all_there - now, 0.0), piece.share)
+    return now, all_there
 
 
 def together(one: Calls, other: Calls) -> Floats:
     """[layouts] s of two calls on streams of their own, which share what both keep busy."""
     both = one.work * one.seconds[:, None] + other.work * other.seconds[:, None]
-    return np.maximum(both.max(axis=1), np.maximum(one.seconds, other.seconds))
+    apart = np.maximum(one.seconds, other.seconds)
+    return np.asarray(np.maximum(both.max(axis=1), apart))

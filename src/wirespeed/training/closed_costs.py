@@ -137,8 +137,13 @@ class Costs:
 
 @dataclass(slots=True)
 class LayerArrays:
-    """Costs of layers under some layouts: `costs` [layouts, layers, back, 3], `held` parameters
-    [layouts, layers]; `network` [layouts] points into `shapes`."""
+    """Costs of layers under some layouts.
+
+    Attributes:
+        costs: [layouts, layers, back, of compute, calls and launch].
+        held: [layouts, layers] parameters.
+        network: [layouts] each one's place in `shapes`.
+    """
 
     source: Costs
     layouts: LayoutArrays

@@ -1,15 +1,17 @@
 """closed_pipeline: how long a pipeline runs, as formulas over arrays of layouts.
 
 A pipeline is a graph of passes whose longest path is its time. With S for one micro-batch through
-all parts and back, m micro-batches and P for the pace at which the fullest loop takes them,
+all parts and back, and m micro-batches,
 
-    1F1B         S + (m - 1) P
     GPipe        S + (m - 1) (max forward + max backward)
-    interleaved  S + (m - pp) W + (pp - 1) W / vpp        W: all passes of a micro-batch on a stage
+    1F1B         S + (m - 1) P where the last stage is the fullest, else see `_by_turns`
+    interleaved  S + (m - pp) W + (pp - 1) V
 
+W is what all passes of a micro-batch take on the fullest stage, V the fullest part's two passes.
 Under 1F1B a stage has its next forward only after a backward has come back. Over the n stages of
 any window that loop takes all their passes and both ways of the n - 1 transfers between them, and
-lets n micro-batches through (Narayanan et al. 2019, 2021 for the schedules).
+lets n micro-batches through: P is the slowest of these paces. (Narayanan et al. 2019 and 2021 for
+the schedules.)
 """
 
 from __future__ import annotations
@@ -55,14 +57,14 @@ class Pipe:
 def pipeline_seconds(pipe: Pipe, *, gpipe: bool) -> Floats:
     """[layouts] s from the first forward's begin to the first stage's last backward's end."""
     once = pipe.forward.sum(axis=(1, 2)) + pipe.backward.sum(axis=(1, 2))
-    once = once + 2 * pipe.send[:, : pipe.stages - 1].sum(axis=1)
+    once = once + 2 * pipe.chunks * pipe.send[:, : pipe.stages - 1].sum(axis=1)
     if pipe.chunks > 1:
-        return once + 2 * (pipe.chunks - 1) * pipe.send[:, -1] + _interleaved(pipe)
+        return np.asarray(once + 2 * (pipe.chunks - 1) * pipe.send[:, -1] + _interleaved(pipe))
     if gpipe:
         ahead, behind = _own_sends(pipe)
         most = (pipe.forward[:, 0] + ahead).max(axis=1) + (pipe.backward[:, 0] + behind).max(axis=1)
         return np.asarray(once + (pipe.count - 1) * most)
-    return np.asarray(once + (pipe.count - 1) * _pace(pipe))
+    return _by_turns(pipe)
 
 
 def ends(pipe: Pipe, seconds: Floats) -> Floats:
@@ -87,35 +89,49 @@ def _own_sends(pipe: Pipe) -> tuple[Floats, Floats]:
     return ahead, behind
 
 
-def _pace(pipe: Pipe) -> Floats:
-    """[layouts] s a micro-batch that the fullest window of stages takes under 1F1B."""
-    both = pipe.forward[:, 0] + pipe.backward[:, 0]
+def _by_turns(pipe: Pipe) -> Floats:
+    """[layouts] s of 1F1B: the longest over each stage that may end a window of full stages.
+
+    With w forwards to warm up and R from a forward's end to the same micro-batch's backward, that
+    stage has its first backward after max(R, w forward), and its last one as long after its last
+    forward. Between them m - 1 - w micro-batches go at the window's pace.
+    """
     ahead, behind = _own_sends(pipe)
-    # A stage that waits cannot take the next forward while its backward's result is on its way.
-    most = (both + ahead + behind).max(axis=1)
-    stages = pipe.stages
+    forward, backward = pipe.forward[:, 0] + ahead, pipe.backward[:, 0] + behind
+    both = pipe.forward[:, 0] + pipe.backward[:, 0]
     work = np.concatenate([np.zeros((len(both), 1)), both.cumsum(axis=1)], axis=1)
     sent = np.concatenate([np.zeros((len(both), 1)), pipe.send.cumsum(axis=1)], axis=1)
-    for n in _windows(stages):
-        loop = work[:, n:] - work[:, :-n]
-        loop = loop + 2 * (sent[:, n - 1 : stages] - sent[:, : stages - n + 1])
-        loop = loop + ahead[:, n - 1 :] + behind[:, : stages - n + 1]
-        # A window is only felt by as many micro-batches as it has stages.
-        felt = pipe.count > n
-        most = np.where(felt, np.maximum(most, loop.max(axis=1) / n), most)
-    return np.asarray(most)
+    last = pipe.stages - 1
+    most = np.zeros(len(both))
+    for e in range(pipe.stages):
+        through = work[:, e + 1] + 2 * sent[:, e]
+        back = work[:, last + 1] - work[:, e + 1] + 2 * (sent[:, last] - sent[:, e])
+        warm = np.minimum(last - e, pipe.count - 1)
+        steady = pipe.count - 1 - warm
+        first, final = warm * forward[:, e], warm * backward[:, e]
+        few = np.maximum(back + np.maximum(first, final), first + final)
+        many = np.maximum(back, first) + np.maximum(back, final)
+        pace = forward[:, e] + backward[:, e]
+        for n in _windows(e + 1):
+            s = e - n + 1
+            loop = work[:, e + 1] - work[:, s] + 2 * (sent[:, e] - sent[:, s])
+            loop = (loop + ahead[:, e] + behind[:, s]) / n
+            # A window is only felt by as many micro-batches as it has stages.
+            pace = np.where(steady >= n, np.maximum(pace, loop), pace)
+        rest = np.where(steady > 0, many + steady * pace, few)
+        most = np.maximum(most, through + rest)
+    return most
 
 
 def _windows(stages: int) -> list[int]:
-    """Widths that are looked at: a loop over more stages pays more transfers a micro-batch."""
+    """Widths up to so many stages that are looked at: wider loops pay more transfers each."""
     return sorted({min(2**k, stages) for k in range(1, stages.bit_length() + 1)} - {1})
 
 
 def _interleaved(pipe: Pipe) -> Floats:
     """[layouts] s that the other micro-batches take."""
     ahead, behind = _own_sends(pipe)
-    whole = (pipe.forward + pipe.backward).sum(axis=1) + pipe.chunks * (ahead + behind)
-    most = whole.max(axis=1)
+    both = pipe.forward + pipe.backward + (ahead + behind)[:, None, :]
     groups = np.minimum(pipe.count, pipe.stages)
     rest = pipe.count - groups
-    return np.asarray(rest * most + (groups - 1) * most / pipe.chunks)
+    return np.asarray(rest * both.sum(axis=1).max(axis=1) + (groups - 1) * both.max(axis=(1, 2)))
