@@ -7,6 +7,7 @@ as good as the next: what a slow GPU or a slow link does comes from the engine a
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
@@ -21,9 +22,9 @@ from wirespeed.topology.change import ChangeKind
 from wirespeed.topology.cluster import Cluster
 from wirespeed.training.build import pieces_of, units_of
 from wirespeed.training.closed_beside import Piece, awaited, beside, reduced, together
+from wirespeed.training.closed_calls import Calls
 from wirespeed.training.closed_costs import Costs, LayerArrays
 from wirespeed.training.closed_pipeline import Pipe, begins, ends, pipeline_seconds
-from wirespeed.training.communication import Calls
 from wirespeed.training.compute import PaceValue, host_of, pace_of
 from wirespeed.training.frameworks import Framework, framework_of
 from wirespeed.training.habits import habit_of
@@ -60,7 +61,9 @@ class Closed:
                     why="they take all parts of a cluster for alike",
                     remedy="forecast the layout by itself: that runs task by task",
                 )
-        self._costs = Costs(self.job, self.cluster, self.pace)
+        # What was changed is in the cluster: its parts are alike, and one group tells of all.
+        alike = dataclasses.replace(self.cluster, changes=())
+        self._costs = Costs(self.job, alike, self.pace)
 
     def seconds(self, layouts: LayoutArrays) -> Floats:
         """[layouts] s of a step. Their fields are all set, see `arrays_of`."""
@@ -136,18 +139,11 @@ class _Group:
         width = 4 if job.precision in ("fp32", "tf32") else 2
         split = np.where(layouts.sequence_parallel, layouts.tp, 1)
         size = layouts.micro_batch * length / layouts.cp * job.model.hidden * width / split
-        far = np.stack([self.layers.far(s) for s in range(self.pp)], axis=1)
-        for kind in (False, True):
-            here = far == kind
-            stage = here.argmax(axis=1)
-            for s in np.unique(stage[here.any(axis=1)]).tolist():
-                rows = here.any(axis=1) & (stage == s)
-                calls = self.layers.sends(s, np.where(rows, size, 0.0))
-                mine = here & rows[:, None]
-                send = np.where(mine, calls.seconds[:, None], send)
-                if self.how.overlaps_pipeline:
-                    lost = calls.seconds * self._share(calls)
-                    taken = np.where(mine, lost[:, None], taken)
+        near, away, far = self.layers.sends(size)
+        send = np.where(far, away.seconds[:, None], near.seconds[:, None])
+        if self.how.overlaps_pipeline:
+            lost = [calls.seconds * self._share(calls) for calls in (near, away)]
+            taken = np.where(far, lost[1][:, None], lost[0][:, None])
         return send, taken
 
     def _share(self, calls: Calls) -> Floats:
@@ -207,7 +203,7 @@ class _Group:
         scatter = self.layers.calls("shard", Operation.REDUCE_SCATTER, np.where(sharded, size, 0.0))
         copies = np.where(sharded, size / group, 0.0)
         rest = self.layers.calls("replicate", Operation.ALL_REDUCE, copies)
-        return _after(_after(plain, scatter), rest)
+        return plain.then(scatter).then(rest)
 
     def _weights(self, parameters: Floats) -> Calls:
         """As `Builder.weights`."""
@@ -270,8 +266,7 @@ class _Group:
     def _reduction(
         self, pipe: Pipe, s: int, many: npt.NDArray[np.bool_]
     ) -> tuple[Floats, Floats, Floats]:
-        """[layouts] s by which reductions hold up a stage until its last backward, by which that
-        takes longer, and what is left to reduce after it."""
+        """[layouts] s that reductions cost a stage: before its last backward, in it, after it."""
         none = np.zeros(self.n)
         if self.whole:
             unit = units_of(self.cut[s].chunks[0])[0]
@@ -320,14 +315,3 @@ class _Group:
         degrees, at = np.unique(self.layouts.tp, return_inverse=True)
         held = np.array([table_shard(layers, tp, pads_vocab=pads) for tp in degrees.tolist()])[at]
         return self.layers.calls("ends", Operation.ALL_REDUCE, 2.0 * held).seconds
-
-
-def _after(one: Calls, other: Calls) -> Calls:
-    """Two calls, one after the other."""
-    total = one.seconds + other.seconds
-    work = one.work * one.seconds[:, None] + other.work * other.seconds[:, None]
-    return Calls(
-        total,
-        work / np.where(total > 0, total, 1.0)[:, None],
-        np.maximum(one.channels, other.channels),
-    )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.training.communication import Calls
+from wirespeed.training.closed_calls import Calls
 
 Floats = npt.NDArray[np.float64]
 

@@ -6,18 +6,18 @@ micro-batch, recompute), collectives for each shape of the groups of ranks, para
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from wirespeed.collectives.candidate import Place
 from wirespeed.collectives.operation import Operation
 from wirespeed.models import Layer, distinct
 from wirespeed.topology.cluster import Cluster
-from wirespeed.training.communication import Call, Calls, Shared, Wires
+from wirespeed.training.closed_calls import Calls, CallTables
+from wirespeed.training.communication import Call, Shared, Wires
 from wirespeed.training.compute import PaceValue, host_of, pace_of
 from wirespeed.training.frameworks import framework_of
 from wirespeed.training.habits import habit_of
@@ -29,15 +29,6 @@ from wirespeed.training.shards import layer_shard
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CostArrays:
-    """As `Cost`, [layouts] each; `calls` are tensor parallelism's collectives."""
-
-    compute: Floats
-    calls: Floats
-    launch: Floats
 
 
 class _Counting:
@@ -61,6 +52,9 @@ class Costs:
     _parameters: dict[int, list[float]] = field(default_factory=dict)
     _wires: dict[tuple[int, ...], Wires] = field(default_factory=dict)
     _shared: Shared = field(default_factory=dict)
+    _numbers: dict[tuple[tuple[int, ...], Kind, Operation], int] = field(default_factory=dict)
+    _far: dict[tuple[int, ...], list[bool]] = field(default_factory=dict)
+    tables: CallTables = field(default_factory=CallTables)
     kinds: list[Layer] = field(init=False)
     """The layers that differ, in the order of `LayerArrays`."""
 
@@ -100,6 +94,27 @@ class Costs:
             )
             self._wires[shape] = Wires(self.cluster, layout, self._shared)
         return self._wires[shape]
+
+    def number(self, shape: tuple[int, ...], kind: Kind, operation: Operation) -> int:
+        """The number in `tables` of a collective in a shape's groups of a kind."""
+        key = (shape, kind, operation)
+        if key not in self._numbers:
+            self._numbers[key] = self.tables.number(self.wires(shape).laid(kind, operation))
+        return self._numbers[key]
+
+    def far(self, shape: tuple[int, ...]) -> list[bool]:
+        """For each stage of a shape, whether the next is on another node."""
+        if shape not in self._far:
+            wires = self.wires(shape)
+            self._far[shape] = [wires.far(stage) for stage in range(wires.layout.pp)]
+        return self._far[shape]
+
+    def number_to_next(self, shape: tuple[int, ...], away: bool) -> int:
+        """The number in `tables` of a message to the next stage; 0 where no boundary is such."""
+        far = self.far(shape)
+        if away not in far:
+            return 0
+        return self.tables.number(self.wires(shape).laid_to_next(far.index(away)))
 
     def _kernel(self, key: tuple[int, ...]) -> list[tuple[Cost, Cost]]:
         """Forward and backward of each kind of layer."""
@@ -182,34 +197,27 @@ class LayerArrays:
 
     def calls(self, kind: Kind, operation: Operation, sizes: Floats) -> Calls:
         """A collective of `sizes` [layouts] bytes in each layout's groups of a kind."""
-        return self._each(sizes, lambda wires, some: wires.calls(kind, operation, some))
+        needed = np.zeros(len(self.shapes), np.bool_)
+        needed[self.network[sizes > 0]] = True
+        # Nothing is laid out where nothing is sent.
+        numbers = [
+            self.source.number(shape, kind, operation) if some else 0
+            for shape, some in zip(self.shapes, needed.tolist(), strict=True)
+        ]
+        return self.source.tables.calls(np.array(numbers)[self.network], sizes)
 
-    def sends(self, stage: int, sizes: Floats) -> Calls:
-        """A message of `sizes` [layouts] bytes from a stage to the next."""
-        return self._each(sizes, lambda wires, some: wires.sends(stage, some))
+    def sends(self, sizes: Floats) -> tuple[Calls, Calls, npt.NDArray[np.bool_]]:
+        """A message of `sizes` [layouts] bytes to the next stage on the same node, and on another.
 
-    def far(self, stage: int) -> npt.NDArray[np.bool_]:
-        """[layouts] whether a stage and the next are on different nodes."""
-        found = np.zeros(len(self.network), np.bool_)
-        for wires, rows in self._networks():
-            found[rows] = wires.far(stage)
-        return found
-
-    def _networks(self) -> Iterator[tuple[Wires, Ints]]:
-        order = self.network.argsort(kind="stable")
-        cuts = np.flatnonzero(np.diff(self.network[order])) + 1
-        for rows in np.split(order, cuts):
-            yield self.source.wires(self.shapes[int(self.network[rows[0]])]), rows
-
-    def _each(self, sizes: Floats, ask: Callable[[Wires, Floats], Calls]) -> Calls:
-        n = len(sizes)
-        seconds, work, channels = np.zeros(n), np.zeros((n, len(Place))), np.zeros(n)
-        for wires, rows in self._networks():
-            # Nothing is laid out where nothing is sent.
-            if (sizes[rows] > 0).any():
-                some = ask(wires, sizes[rows])
-                seconds[rows], work[rows], channels[rows] = some.seconds, some.work, some.channels
-        return Calls(seconds, work, channels)
+        Beside them which boundaries [layouts, stages] are the latter.
+        """
+        far = np.array([self.source.far(shape) for shape in self.shapes])[self.network]
+        near, away = (
+            np.array([self.source.number_to_next(shape, kind) for shape in self.shapes])
+            for kind in (False, True)
+        )
+        tables = self.source.tables
+        return tables.calls(near[self.network], sizes), tables.calls(away[self.network], sizes), far
 
 
 def _row(two: tuple[Cost, Cost]) -> list[list[float]]:

@@ -14,7 +14,6 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.collectives.candidate import Place
 from wirespeed.collectives.candidates import Options, options_of
 from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.topology.cluster import Cluster, Group, everyone
@@ -26,7 +25,6 @@ _MOST_GROUPS = 64
 _MOST_SIBLINGS = 64
 
 Ids = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +37,6 @@ class Call:
 
 
 NOTHING = Call(0.0)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Calls:
-    """One collective at many sizes: seconds [n], work [n, places], channels [n]."""
-
-    seconds: Floats
-    work: Floats
-    channels: Floats
 
 
 class Caller(Protocol):
@@ -89,11 +78,11 @@ class Wires:
             return NOTHING
         return self._slowest(self._group_key(kind, operation, stage), size)
 
-    def calls(self, kind: Kind, operation: Operation, sizes: Floats) -> Calls:
-        """The same at many sizes [n]."""
+    def laid(self, kind: Kind, operation: Operation) -> Options | None:
+        """The ways to do it in the first group of a kind; None where nobody is in it but one."""
         if self.members(kind) < 2:
-            return _silence(len(sizes))
-        return _many(self._laid[self._group_key(kind, operation, 0)], sizes)
+            return None
+        return self._laid[self._group_key(kind, operation, 0)][0]
 
     def _group_key(self, kind: Kind, operation: Operation, stage: int) -> Key:
         """Where the groups are laid out."""
@@ -108,11 +97,11 @@ class Wires:
             return NOTHING
         return self._slowest(self._pair_key(stage), size)
 
-    def sends(self, stage: int, sizes: Floats) -> Calls:
-        """The same at many sizes [n]."""
+    def laid_to_next(self, stage: int) -> Options | None:
+        """The ways of a message from a stage to the next; None where there is only one stage."""
         if self.layout.pp < 2:
-            return _silence(len(sizes))
-        return _many(self._laid[self._pair_key(stage)], sizes)
+            return None
+        return self._laid[self._pair_key(stage)][0]
 
     def far(self, stage: int) -> bool:
         """Whether a stage and the next are on different nodes."""
@@ -193,37 +182,3 @@ def _taken(options: Options, size: float) -> Call:
     seconds = float(candidate.time(sizes)[0])
     work = tuple(min(w * size / seconds, 1.0) for w in candidate.work)
     return Call(seconds, work, candidate.channels)
-
-
-def _silence(n: int) -> Calls:
-    return Calls(np.zeros(n), np.zeros((n, len(Place))), np.zeros(n))
-
-
-def _many(laid: Sequence[Options], sizes: Floats) -> Calls:
-    """The slowest of some groups at each size."""
-    each = [_at(options, sizes) for options in laid]
-    if len(each) == 1:
-        return each[0]
-    worst = np.argmax([calls.seconds for calls in each], axis=0)
-    at = np.arange(len(sizes))
-    return Calls(
-        np.array([calls.seconds for calls in each])[worst, at],
-        np.array([calls.work for calls in each])[worst, at],
-        np.array([calls.channels for calls in each])[worst, at],
-    )
-
-
-def _at(options: Options, sizes: Floats) -> Calls:
-    """As `_taken`, at many sizes; nothing takes no time."""
-    choice = options.choice(sizes)
-    seconds, channels = np.zeros(len(sizes)), np.zeros(len(sizes))
-    work = np.zeros((len(sizes), len(Place)))
-    for k in np.unique(choice).tolist():
-        mine = (choice == k) & (sizes > 0)
-        candidate = options.candidates[k]
-        seconds[mine] = candidate.time(sizes[mine])
-        channels[mine] = candidate.channels
-        if candidate.work:
-            busy = sizes[mine, None] * np.array(candidate.work) / seconds[mine, None]
-            work[mine] = np.minimum(busy, 1.0)
-    return Calls(seconds, work, channels)
