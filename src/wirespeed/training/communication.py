@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from wirespeed.collectives.candidates import Options, options_of
 from wirespeed.collectives.operation import Collective, Operation
+from wirespeed.topology.change import ChangeKind
 from wirespeed.topology.cluster import Cluster, Group, everyone
 from wirespeed.training.layout import Layout
 from wirespeed.training.ranks import Kind, rank_groups
@@ -44,6 +45,8 @@ class Wires:
 
     cluster: Cluster
     layout: Layout
+    uneven: bool = field(init=False)
+    """Whether parts of the cluster were changed, so that groups differ."""
     _gpus: Ids = field(init=False)
     _laid: dict[tuple[str, Operation, int], list[Options]] = field(default_factory=dict)
     _calls: dict[tuple[str, Operation, int, float], Call] = field(default_factory=dict)
@@ -52,12 +55,13 @@ class Wires:
 
     def __post_init__(self) -> None:
         self._gpus = everyone(self.cluster).gpus
+        self.uneven = any(c.kind is ChangeKind.RESOURCE for c in self.cluster.changes)
 
     def call(self, kind: Kind, operation: Operation, size: float, stage: int = 0) -> Call:
         """A collective of `size` bytes, as nccl-tests counts them, in the groups of a kind."""
         if size <= 0 or self.members(kind) < 2:
             return NOTHING
-        key = (kind, operation, stage if self.cluster.changes else 0)
+        key = (kind, operation, stage if self.uneven else 0)
         if key not in self._laid:
             self._laid[key] = self._options(operation, self._groups(kind, key[2]))
         return self._slowest(key, size)
@@ -68,7 +72,7 @@ class Wires:
             return NOTHING
         if stage not in self._far:
             self._far[stage] = bool(self._nodes(self._boundary(stage)[0]).size > 1)
-        key = ("pp", Operation.SENDRECV, stage if self.cluster.changes else int(self._far[stage]))
+        key = ("pp", Operation.SENDRECV, stage if self.uneven else int(self._far[stage]))
         if key not in self._laid:
             pairs = self._boundary(stage)
             self._laid[key] = self._options(key[1], [self._with_siblings(pairs, 0)])
@@ -98,7 +102,7 @@ class Wires:
 
     def _groups(self, kind: Kind, stage: int) -> list[tuple[Group, tuple[Group, ...]]]:
         groups = self._of(kind)
-        if not self.cluster.changes:
+        if not self.uneven:
             return [self._with_siblings(groups, 0)]
         mine = np.flatnonzero((self._stage_of(groups) == stage).any(axis=1))[:_MOST_GROUPS]
         return [self._with_siblings(groups, int(k)) for k in mine]
