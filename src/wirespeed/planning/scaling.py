@@ -33,7 +33,7 @@ class ScaleRow(msgspec.Struct, frozen=True):
     """Rate of a GPU against that on the fewest nodes."""
     mfu: float
     breakdown_s: Breakdown
-    layout: dict[str, str | int | bool | list[int] | None]
+    layout: dict[str, str | int | bool | None]
 
 
 class ScaleReport(Result, frozen=True, kw_only=True, tag_field="schema", tag="wirespeed.scale/1"):
