@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from wirespeed._api.load import load
     from wirespeed._api.models import model
     from wirespeed._api.topo import topo
+    from wirespeed._api.train import scale, train
     from wirespeed._api.validate import validate
     from wirespeed.errors import WirespeedError
 
@@ -38,7 +39,9 @@ __all__ = [
     "faults",
     "load",
     "model",
+    "scale",
     "topo",
+    "train",
     "validate",
 ]
 
@@ -53,7 +56,9 @@ _HOMES = {
     "faults": "wirespeed._api.faults",
     "load": "wirespeed._api.load",
     "model": "wirespeed._api.models",
+    "scale": "wirespeed._api.train",
     "topo": "wirespeed._api.topo",
+    "train": "wirespeed._api.train",
     "validate": "wirespeed._api.validate",
 }
 

@@ -11,7 +11,9 @@ from wirespeed.cli.check import check
 from wirespeed.cli.collective import collective
 from wirespeed.cli.expect import expect
 from wirespeed.cli.faults import faults
+from wirespeed.cli.scale import scale
 from wirespeed.cli.topo import topo
+from wirespeed.cli.train import train
 from wirespeed.cli.validate import validate
 
 VERBS: dict[str, Callable[..., int]] = {
@@ -19,7 +21,9 @@ VERBS: dict[str, Callable[..., int]] = {
     "collective": collective,
     "expect": expect,
     "faults": faults,
+    "scale": scale,
     "topo": topo,
+    "train": train,
     "validate": validate,
 }
 

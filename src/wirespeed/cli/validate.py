@@ -48,14 +48,12 @@ def validate(
             why="it names the file of measurements to forecast",
             remedy="`wirespeed validate --help` lists arguments and options",
         )
-    from wirespeed._api.validate import read_bytes
+    from wirespeed._api.validate import lost_ground
     from wirespeed._api.validate import validate as report_on
-    from wirespeed.validation.baseline import read_baseline, worsened
 
-    before = read_baseline(read_bytes(baseline), file=baseline) if baseline else ()
     report = report_on(records)
+    worse = lost_ground(report, baseline) if baseline else []
     show(report, json=json)
-    worse = worsened(before, report.groups)
     for entry in worse:
         print(f"worse than {baseline}: {entry}", file=sys.stderr)
     return WORSE if worse else 0

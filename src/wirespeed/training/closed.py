@@ -7,7 +7,6 @@ as good as the next: what a slow GPU or a slow link does comes from the engine a
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
@@ -25,7 +24,8 @@ from wirespeed.training.closed_beside import Piece, awaited, beside, reduced, to
 from wirespeed.training.closed_calls import Calls
 from wirespeed.training.closed_costs import Costs, LayerArrays
 from wirespeed.training.closed_pipeline import Pipe, begins, ends, pipeline_seconds
-from wirespeed.training.compute import PaceValue, host_of, pace_of
+from wirespeed.training.compute import PaceValue, host_of
+from wirespeed.training.forecast import pace_on
 from wirespeed.training.frameworks import Framework, framework_of
 from wirespeed.training.habits import habit_of
 from wirespeed.training.layout import Job
@@ -61,9 +61,7 @@ class Closed:
                     why="they take all parts of a cluster for alike",
                     remedy="forecast the layout by itself: that runs task by task",
                 )
-        # What was changed is in the cluster: its parts are alike, and one group tells of all.
-        alike = dataclasses.replace(self.cluster, changes=())
-        self._costs = Costs(self.job, alike, self.pace)
+        self._costs = Costs(self.job, self.cluster, self.pace)
 
     def seconds(self, layouts: LayoutArrays) -> Floats:
         """[layouts] s of a step. Their fields are all set, see `arrays_of`."""
@@ -102,7 +100,7 @@ class _Group:
         self.job, self.layers, self.cut = job, layers, cut
         self.layouts = layers.layouts
         self.how: Framework = framework_of(job.framework)
-        self.pace = pace_of(closed.cluster.machine.gpu, job.precision, closed.pace)
+        self.pace = pace_on(closed.cluster, job, closed.pace)
         self.host = host_of(self.how.host, closed.pace)
         self.pp, self.vpp = len(cut), len(cut[0].chunks)
         self.n = len(self.layouts.tp)

@@ -18,7 +18,8 @@ from wirespeed.models import Layer, distinct
 from wirespeed.topology.cluster import Cluster
 from wirespeed.training.closed_calls import Calls, CallTables
 from wirespeed.training.communication import Call, Shared, Wires
-from wirespeed.training.compute import PaceValue, host_of, pace_of
+from wirespeed.training.compute import PaceValue, host_of
+from wirespeed.training.forecast import pace_on
 from wirespeed.training.frameworks import framework_of
 from wirespeed.training.habits import habit_of
 from wirespeed.training.layout import Job, Layout
@@ -136,7 +137,7 @@ class Costs:
                 job,
                 habit_of(job.framework),
                 framework,
-                pace_of(self.cluster.machine.gpu, job.precision, self.pace),
+                pace_on(self.cluster, job, self.pace),
                 host_of(framework.host, self.pace),
                 _Counting(),
             )

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from wirespeed.collectives.candidates import Options, options_of
 from wirespeed.collectives.operation import Collective, Operation
+from wirespeed.topology.change import ChangeKind
 from wirespeed.topology.cluster import Cluster, Group, everyone
 from wirespeed.training.layout import Layout
 from wirespeed.training.ranks import Kind, rank_groups
@@ -63,6 +64,8 @@ class Wires:
     cluster: Cluster
     layout: Layout
     shared: Shared = field(default_factory=dict)
+    uneven: bool = field(init=False)
+    """Whether parts of the cluster were changed, so that groups differ."""
     _gpus: Ids = field(init=False)
     _laid: dict[Key, list[Options]] = field(default_factory=dict)
     _calls: dict[tuple[Key, float], Call] = field(default_factory=dict)
@@ -71,6 +74,7 @@ class Wires:
 
     def __post_init__(self) -> None:
         self._gpus = everyone(self.cluster).gpus
+        self.uneven = any(c.kind is ChangeKind.RESOURCE for c in self.cluster.changes)
 
     def call(self, kind: Kind, operation: Operation, size: float, stage: int = 0) -> Call:
         """A collective of `size` bytes, as nccl-tests counts them, in the groups of a kind."""
@@ -86,7 +90,7 @@ class Wires:
 
     def _group_key(self, kind: Kind, operation: Operation, stage: int) -> Key:
         """Where the groups are laid out."""
-        key = (kind, operation, stage if self.cluster.changes else 0)
+        key = (kind, operation, stage if self.uneven else 0)
         if key not in self._laid:
             self._laid[key] = self._options(operation, self._groups(kind, key[2]))
         return key
@@ -111,7 +115,7 @@ class Wires:
 
     def _pair_key(self, stage: int) -> Key:
         """Where the pairs of a stage and the next are laid out."""
-        place = stage if self.cluster.changes else int(self.far(stage))
+        place = stage if self.uneven else int(self.far(stage))
         key = ("pp", Operation.SENDRECV, place)
         if key not in self._laid:
             pairs = self._boundary(stage)
@@ -148,7 +152,7 @@ class Wires:
 
     def _groups(self, kind: Kind, stage: int) -> list[tuple[Group, tuple[Group, ...]]]:
         groups = self._of(kind)
-        if not self.cluster.changes:
+        if not self.uneven:
             return [self._with_siblings(groups, 0)]
         mine = np.flatnonzero((self._stage_of(groups) == stage).any(axis=1))[:_MOST_GROUPS]
         return [self._with_siblings(groups, int(k)) for k in mine]

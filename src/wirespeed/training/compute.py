@@ -123,8 +123,18 @@ class Pace:
         return max(best, moved / self.memory)
 
 
-def pace_of(name: str, precision: Precision, values: Mapping[str, PaceValue] | None = None) -> Pace:
-    """The rates of a GPU. Raises Infeasible where it has none for the precision."""
+def pace_of(
+    name: str,
+    precision: Precision,
+    values: Mapping[str, PaceValue] | None = None,
+    *,
+    gemm: float = 1.0,
+    hbm: float = 1.0,
+) -> Pace:
+    """The rates of a GPU, with products and memory so many times as fast as they are.
+
+    Raises Infeasible where it has none for the precision.
+    """
     row = gpu(name)
     table = values or pace_table()
     generation = generation_of(row.architecture, row.cc)
@@ -148,14 +158,14 @@ def pace_of(name: str, precision: Precision, values: Mapping[str, PaceValue] | N
         )
     devices = row.devices
     return Pace(
-        peak=peak / devices,
-        inner=inner / devices,
+        peak=peak / devices * gemm,
+        inner=inner / devices * gemm,
         share=_share(row, precision, of),
         units=(row.sm_count or 100) // devices,
         fill=of("fill"),
         flash=of("flash"),
         flash_back=of("flash_back"),
-        memory=row.memory_bandwidth / devices * of("memory_share"),
+        memory=row.memory_bandwidth / devices * of("memory_share") * hbm,
         kernel=of("kernel") * 1e-6,
         width={"fp8": 1.0, "nvfp4": 0.5, "fp32": 4.0, "tf32": 4.0}.get(precision, 2.0),
         conv=of("conv"),

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import msgspec
 import numpy as np
 
-from wirespeed.catalog import gpu
 from wirespeed.errors import Infeasible
-from wirespeed.models import SEEN, Convention, training_flops
+from wirespeed.models import SEEN, Convention
+from wirespeed.topology.change import ChangeKind
 from wirespeed.topology.cluster import Cluster, everyone
 from wirespeed.topology.result import ParameterSet
 from wirespeed.training.build import Builder
 from wirespeed.training.choices import usual
 from wirespeed.training.communication import Wires
-from wirespeed.training.compute import PaceValue, host_of, pace_of
+from wirespeed.training.compute import Pace, PaceValue, host_of, pace_of
 from wirespeed.training.engine import Plan, Span, run
 from wirespeed.training.frameworks import framework_of
 from wirespeed.training.habits import habit_of
@@ -24,9 +25,9 @@ from wirespeed.training.layout import Job
 from wirespeed.training.memory import capacity, memory, micro_batches
 from wirespeed.training.passes import Passes
 from wirespeed.training.ranks import rank_groups
-from wirespeed.training.recomputed import recomputed_flops
 from wirespeed.training.result import Breakdown, StepForecast
 from wirespeed.training.spent import spent
+from wirespeed.training.utilisation import hfu, items_of, mfu, peak
 
 _MOST_PASSES = 512
 """Passes of micro-batches through model chunks that are run one by one."""
@@ -76,7 +77,7 @@ def simulate_step(
         job,
         habit_of(job.framework),
         framework,
-        pace_of(name, job.precision, pace),
+        pace_on(cluster, job, pace),
         host_of(framework.host, pace),
         wires or Wires(cluster, job.layout),
     )
@@ -120,35 +121,35 @@ def forecast_step(
 def as_forecast(step: Step, cluster: Cluster, convention: Convention = SEEN) -> StepForecast:
     """A step that ran, in the words of the contract."""
     job, seconds = step.job, step.seconds
-    gpus = job.layout.gpus
-    items = job.global_batch * (job.seq_len if job.model.item == "token" else 1)
-    length = job.seq_len if job.model.item == "token" else 1
-    peak = _peak(cluster, job)
-    flops = items * training_flops(job.model, length, convention)
-    again = items * recomputed_flops(job, convention)
+    most = peak(cluster.machine.gpu, job.precision) or math.inf
     return StepForecast(
         parameters=ParameterSet(cluster.parameters.digest),
-        warnings=cluster.warnings,
+        warnings=tuple(n for n in cluster.warnings if n.code != "for-steps-only"),
         model=job.model.name,
         cluster=cluster.machine.name,
-        gpus=gpus,
+        gpus=job.layout.gpus,
         layout=msgspec.to_builtins(job.layout),
         chosen=step.chosen,
         step_time_s=seconds,
-        tokens_per_s_per_gpu=items / seconds / gpus,
-        mfu=flops / seconds / gpus / peak,
-        hfu=(flops + again) / seconds / gpus / peak,
+        tokens_per_s_per_gpu=items_of(job) / seconds / job.layout.gpus,
+        mfu=mfu(job, seconds, most, convention),
+        hfu=hfu(job, seconds, most, convention),
         flops_convention=str(convention),
         breakdown_s=Breakdown(**step.spent),
-        memory_GiB=memory(job),
+        memory_GiB=memory(job, capacity(cluster.machine.gpu)),
     )
 
 
-def _peak(cluster: Cluster, job: Job) -> float:
-    row = gpu(cluster.machine.gpu)
-    word = "fp4" if job.precision == "nvfp4" else job.precision
-    peak = row.peak(word) or row.peak("fp16") or 1.0
-    return peak / row.devices
+def pace_on(cluster: Cluster, job: Job, pace: Mapping[str, PaceValue] | None = None) -> Pace:
+    """The rates of a cluster's GPUs in a job's precision, as its changes make them."""
+    factors = {word: _factor(cluster, word) for word in ("gemm", "hbm")}
+    return pace_of(cluster.machine.gpu, job.precision, pace, **factors)
+
+
+def _factor(cluster: Cluster, subject: str) -> float:
+    """By how much changes make products or memory faster."""
+    mine = (c for c in cluster.changes if c.kind is ChangeKind.MACHINE and c.subject == subject)
+    return math.prod(float(change.value) for change in mine)
 
 
 def _slow(job: Job, cluster: Cluster) -> list[float]:
