@@ -22,7 +22,7 @@ from wirespeed.training.layout import Layout
 from wirespeed.training.ranks import Kind, rank_groups
 
 _MOST_GROUPS = 64
-"""Groups of a changed cluster that are looked at one by one."""
+"""Groups behind a changed fabric that are looked at one by one."""
 _MOST_SIBLINGS = 64
 
 Ids = npt.NDArray[np.int64]
@@ -119,7 +119,9 @@ class Wires:
         key = ("pp", Operation.SENDRECV, place)
         if key not in self._laid:
             pairs = self._boundary(stage)
-            self._laid[key] = self._options(key[1], [self._with_siblings(pairs, 0)])
+            chosen = differing(self.cluster, self._gpus[pairs]) if self.uneven else [0]
+            groups = [self._with_siblings(pairs, k) for k in chosen]
+            self._laid[key] = self._options(key[1], groups)
         return key
 
     def _options(
@@ -154,8 +156,9 @@ class Wires:
         groups = self._of(kind)
         if not self.uneven:
             return [self._with_siblings(groups, 0)]
-        mine = np.flatnonzero((self._stage_of(groups) == stage).any(axis=1))[:_MOST_GROUPS]
-        return [self._with_siblings(groups, int(k)) for k in mine]
+        mine = np.flatnonzero((self._stage_of(groups) == stage).any(axis=1))
+        chosen = differing(self.cluster, self._gpus[groups[mine]])
+        return [self._with_siblings(groups, int(mine[k])) for k in chosen]
 
     def _with_siblings(self, groups: Ids, k: int) -> tuple[Group, tuple[Group, ...]]:
         """The k-th group, and the others that have a node in common with it."""
@@ -178,6 +181,47 @@ class Wires:
 
     def _nodes(self, ranks: Sequence[int] | Ids) -> Ids:
         return np.unique(self.cluster.topology.node[self._gpus[np.asarray(ranks)]])
+
+
+def differing(cluster: Cluster, groups: Ids) -> list[int]:
+    """Which groups [groups, members] of GPUs to look at so that none can be slower than they are.
+
+    Those in units that changes touched, one of each kind, and one of the others. Behind changed
+    links of the fabric's own, groups all over it.
+    """
+    topology = cluster.topology
+    unit = topology.unit_of(groups)
+    place = groups - topology.first_component[unit]
+    state = np.zeros(len(topology.unit_class), np.int64)
+    known: dict[bytes, int] = {}
+    for one in sorted(topology.altered):
+        state[one] = known.setdefault(_capacities(cluster, one), len(known) + 1)
+    touched = state[unit]
+    keys = np.concatenate([touched, np.where(touched > 0, place, 0)], axis=1)
+    chosen = set(np.unique(keys, axis=0, return_index=True)[1].tolist())
+    if _fabric_altered(cluster):
+        chosen |= set(np.linspace(0, len(groups) - 1, _MOST_GROUPS).astype(int).tolist())
+    return sorted(chosen)
+
+
+def _capacities(cluster: Cluster, unit: int) -> bytes:
+    """What all that belongs to a unit can move, its cables to the fabric included."""
+    topology = cluster.topology
+    first, after = topology.first_component[unit], topology.first_component[unit + 1]
+    inside = (topology.source >= first) & (topology.source < after)
+    inside |= (topology.target >= first) & (topology.target < after)
+    links = topology.capacity[: topology.links][inside]
+    own = topology.capacity[topology.links + first : topology.links + after]
+    return bytes(np.concatenate([links, own]).tobytes())
+
+
+def _fabric_altered(cluster: Cluster) -> bool:
+    """Whether links between switches of the fabric were changed, or switches."""
+    topology = cluster.topology
+    switch = topology.unit_of(np.arange(topology.components)) == len(topology.unit_class)
+    between = switch[topology.source] & switch[topology.target]
+    now = topology.capacity[: topology.links][between]
+    return bool((now != topology.bandwidth[between]).any())
 
 
 def _taken(options: Options, size: float) -> Call:
