@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +21,7 @@ from wirespeed.models import Layer
 from wirespeed.topology.change import ChangeKind
 from wirespeed.topology.cluster import Cluster
 from wirespeed.training.build import pieces_of, units_of
-from wirespeed.training.closed_beside import Piece, awaited, beside, reduced, together
+from wirespeed.training.closed_beside import Piece, awaited, gathered, reduced
 from wirespeed.training.closed_calls import Calls
 from wirespeed.training.closed_costs import Costs, LayerArrays
 from wirespeed.training.closed_pipeline import Pipe, begins, ends, pipeline_seconds
@@ -37,6 +38,8 @@ from wirespeed.training.update import optimizer_bytes
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+_SETTLED = 4
+"""Equal units in a row until one takes as long as the one before."""
 _ZERO3 = SHARDINGS.index("zero3")
 
 
@@ -92,6 +95,16 @@ def _alike(layouts: LayoutArrays) -> Iterator[Ints]:
     yield from np.split(order, np.flatnonzero(np.diff(key[order])) + 1)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Unit:
+    """What is gathered and reduced as one: seconds of its passes [layouts], its two calls."""
+
+    forward: Floats
+    backward: Floats
+    gather: Calls
+    reduce: Calls
+
+
 class _Group:
     """Layouts that are cut alike."""
 
@@ -108,6 +121,8 @@ class _Group:
         self.count = np.maximum(share, 1)
         self.whole = bool(self.layouts.sharding[0] == _ZERO3 and self.layouts.dp[0] > 1)
         self._passes: dict[tuple[int, ...], tuple[Floats, Floats]] = {}
+        self._units: dict[tuple[int, ...], _Unit] = {}
+        self._left: dict[tuple[int, ...], Floats] = {}
         self._awaited: dict[tuple[int, ...], list[Piece]] = {}
         self._reduced: dict[tuple[int, ...], list[Piece]] = {}
 
@@ -123,7 +138,9 @@ class _Group:
                 first = s == 0 and c == 0
                 forward[:, c, s] = ahead + (0.0 if last else taken[:, s])
                 backward[:, c, s] = behind + (0.0 if first else taken[:, s - 1])
-        pipe = Pipe(forward, backward, send, self.count, waits=not self.how.overlaps_pipeline)
+        arrival = send + self._first_gathers()
+        waits = not self.how.overlaps_pipeline
+        pipe = Pipe(forward, backward, send, arrival, self.count, waits)
         whole = pipeline_seconds(pipe, gpipe=self.job.layout.schedule == "gpipe")
         return self._finished(pipe, whole)
 
@@ -144,6 +161,14 @@ class _Group:
             taken = np.where(far, lost[1][:, None], lost[0][:, None])
         return send, taken
 
+    def _first_gathers(self) -> Floats:
+        """[layouts, stages] s that the stage after each gathers for before a pass can begin."""
+        if not self.whole or self.pp == 1:
+            return np.zeros((self.n, self.pp))
+        firsts = [units_of(stage.chunks[0])[0] for stage in (*self.cut[1:], self.cut[0])]
+        held = [self._weights(self.layers.parameters(unit)).seconds for unit in firsts]
+        return np.stack(held, axis=1)
+
     def _share(self, calls: Calls) -> Floats:
         """[layouts] share of the multiprocessors that a collective takes."""
         return np.minimum(calls.channels / self.pace.units, 1.0)
@@ -159,38 +184,59 @@ class _Group:
         return self.layers.seconds(layers, back=False), self.layers.seconds(layers, back=True)
 
     def _gathered(self, layers: tuple[Layer, ...]) -> tuple[Floats, Floats]:
-        """The same under full sharding: beside each unit the next is gathered, one is reduced."""
-        units = units_of(layers)
-        n = len(units)
-        forward, backward = np.zeros(self.n), np.zeros(self.n)
-        known: dict[tuple[int, ...], Floats] = {}
-        for k in range(n):
-            after = units[k + 1] if k + 1 < n else units[n - 1]
-            key = (0, *map(id, units[k]), 0, *map(id, after))
-            if key not in known:
-                known[key] = self._beside(units[k], after, None)
-            forward += known[key]
-            before, later = units[max(k - 1, 0)], units[min(k + 1, n - 1)]
-            key = (1, *map(id, units[k]), 0, *map(id, before), 0, *map(id, later))
-            if key not in known:
-                known[key] = self._beside(units[k], before, later)
-            backward += known[key]
-        return forward, backward
+        """The same under full sharding: beside each unit the next is gathered, others reduced."""
+        units = [self._unit(unit) for unit in units_of(layers)]
+        behind = np.zeros(self.n)
+        found = []
+        # A second micro-batch is as all that follow: it begins beside what the first has left.
+        for _ in range(2):
+            forward, behind = self._chain(units, behind, back=False)
+            backward, behind = self._chain(units[::-1], behind, back=True)
+            found.append((forward, backward, behind))
+        more = self.count > 1
+        first, second = found
+        self._left[tuple(map(id, layers))] = np.where(more, second[2], first[2])
+        return np.where(more, second[0], first[0]), np.where(more, second[1], first[1])
+
+    def _unit(self, layers: tuple[Layer, ...]) -> _Unit:
+        key = tuple(map(id, layers))
+        if key not in self._units:
+            parameters = self.layers.parameters(layers)
+            self._units[key] = _Unit(
+                self.layers.seconds(layers, back=False),
+                self.layers.seconds(layers, back=True),
+                self._weights(parameters),
+                self._gradients(parameters),
+            )
+        return self._units[key]
+
+    def _chain(
+        self, units: Sequence[_Unit], behind: Floats, *, back: bool
+    ) -> tuple[Floats, Floats]:
+        """[layouts] s of a pass unit by unit, and what is then left to reduce."""
+        total = np.zeros(self.n)
+        pairs = list(zip(units, [*units[1:], units[-1]], strict=True))
+        last = units[0]
+        for _, same in groupby(pairs, key=lambda pair: tuple(map(id, pair))):
+            run = list(same)
+            (unit, after), number = run[0], len(run)
+            took, more = np.zeros(self.n), np.zeros(self.n)
+            for _ in range(min(number, _SETTLED)):
+                compute = unit.backward if back else unit.forward
+                # In a forward the last micro-batch's first unit is what may still be reduced.
+                reduce = unit.reduce if back else last.reduce
+                took, left = self._beside(compute, after.gather, reduce, behind)
+                left = left + (unit.reduce.seconds if back else 0.0)
+                total, more, behind = total + took, left - behind, left
+            rest = max(number - _SETTLED, 0)
+            total, behind = total + rest * took, np.maximum(behind + rest * more, 0.0)
+        return total, behind
 
     def _beside(
-        self, unit: tuple[Layer, ...], gathered: tuple[Layer, ...], summed: tuple[Layer, ...] | None
-    ) -> Floats:
-        """[layouts] s of a unit's pass beside the gathering of one and the reduction of another."""
-        compute = self.layers.seconds(unit, back=summed is not None)
-        gather = self._weights(self.layers.parameters(gathered))
-        if summed is None:
-            took = beside(compute, gather.seconds, self._share(gather))
-            return np.maximum(took, gather.seconds)
-        reduce = self._gradients(self.layers.parameters(summed))
-        lost = self._share(gather) * gather.seconds + self._share(reduce) * reduce.seconds
-        share = np.maximum(self._share(gather), self._share(reduce))
-        wire = lost / np.where(share > 0, share, 1.0)
-        return np.maximum(beside(compute, wire, share), together(gather, reduce))
+        self, compute: Floats, gather: Calls, reduce: Calls, behind: Floats
+    ) -> tuple[Floats, Floats]:
+        shares = self._share(gather), self._share(reduce)
+        return gathered(compute, gather, reduce, behind, shares)
 
     def _gradients(self, parameters: Floats) -> Calls:
         """As `Builder.gradients`."""
@@ -267,8 +313,7 @@ class _Group:
         """[layouts] s that reductions cost a stage: before its last backward, in it, after it."""
         none = np.zeros(self.n)
         if self.whole:
-            unit = units_of(self.cut[s].chunks[0])[0]
-            return none, none, self._gradients(self.layers.parameters(unit)).seconds
+            return none, none, self._left[tuple(map(id, self.cut[s].chunks[0]))]
         if not self.how.overlaps_gradients or not many.any():
             return none, none, none
         held, last, left = none, none, none

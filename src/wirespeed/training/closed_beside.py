@@ -60,8 +60,23 @@ def awaited(pieces: Sequence[Piece], begin: Floats, gathered: Floats) -> tuple[F
     return now, all_there
 
 
-def together(one: Calls, other: Calls) -> Floats:
-    """[layouts] s of two calls on streams of their own, which share what both keep busy."""
-    both = one.work * one.seconds[:, None] + other.work * other.seconds[:, None]
-    apart = np.maximum(one.seconds, other.seconds)
-    return np.asarray(np.maximum(both.max(axis=1), apart))
+def gathered(
+    compute: Floats, gather: Calls, reduce: Calls, behind: Floats, shares: tuple[Floats, Floats]
+) -> tuple[Floats, Floats]:
+    """[layouts] s of a unit's pass beside the gathering of the next, and what is then unreduced.
+
+    `behind` is what was still to be reduced at its begin [s alone], `shares` what gathering and
+    reducing take of the multiprocessors. Links that both keep busy they have by halves, until one
+    of them is done.
+    """
+    wanted, other = gather.work * gather.seconds[:, None], reduce.work
+    halved = np.minimum(2 * wanted, wanted + other * behind[:, None])
+    met = gather.work + other > 1
+    got = np.maximum(gather.seconds, np.where(met, halved, 0.0).max(axis=1))
+    share = np.maximum(*shares)
+    lost = shares[0] * gather.seconds + shares[1] * np.minimum(behind, np.maximum(compute, got))
+    wire = lost / np.where(share > 0, share, 1.0)
+    took = np.maximum(beside(compute, wire, share), got)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(met, (took[:, None] - wanted) / other, np.inf).min(axis=1)
+    return took, np.maximum(behind - np.clip(room, 0.0, took), 0.0)

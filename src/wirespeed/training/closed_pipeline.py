@@ -33,6 +33,7 @@ class Pipe:
         forward, backward: [layouts, chunks, stages] s of a micro-batch's passes, with what a
             transfer beside them takes of the multiprocessors.
         send: [layouts, stages] s from a stage to the next; the last: to the first's next chunk.
+        arrival: the same until the next stage can begin: it may have to gather weights first.
         count: [layouts] micro-batches.
         waits: whether a stage waits until what it sends is there.
     """
@@ -40,6 +41,7 @@ class Pipe:
     forward: Floats
     backward: Floats
     send: Floats
+    arrival: Floats
     count: Ints
     waits: bool
 
@@ -57,9 +59,9 @@ class Pipe:
 def pipeline_seconds(pipe: Pipe, *, gpipe: bool) -> Floats:
     """[layouts] s from the first forward's begin to the first stage's last backward's end."""
     once = pipe.forward.sum(axis=(1, 2)) + pipe.backward.sum(axis=(1, 2))
-    once = once + 2 * pipe.chunks * pipe.send[:, : pipe.stages - 1].sum(axis=1)
+    once = once + 2 * pipe.chunks * pipe.arrival[:, : pipe.stages - 1].sum(axis=1)
     if pipe.chunks > 1:
-        return np.asarray(once + 2 * (pipe.chunks - 1) * pipe.send[:, -1] + _interleaved(pipe))
+        return np.asarray(once + 2 * (pipe.chunks - 1) * pipe.arrival[:, -1] + _interleaved(pipe))
     if gpipe:
         ahead, behind = _own_sends(pipe)
         most = (pipe.forward[:, 0] + ahead).max(axis=1) + (pipe.backward[:, 0] + behind).max(axis=1)
@@ -69,13 +71,13 @@ def pipeline_seconds(pipe: Pipe, *, gpipe: bool) -> Floats:
 
 def ends(pipe: Pipe, seconds: Floats) -> Floats:
     """[layouts, stages] s at which each stage's last backward ends: later stages are done first."""
-    drain = (pipe.backward[:, 0] + pipe.send)[:, :-1].cumsum(axis=1)
+    drain = (pipe.backward[:, 0] + pipe.arrival)[:, :-1].cumsum(axis=1)
     return np.concatenate([seconds[:, None], seconds[:, None] - drain], axis=1)
 
 
 def begins(pipe: Pipe) -> Floats:
     """[layouts, stages] s at which the first micro-batch arrives at each stage."""
-    fill = (pipe.forward[:, 0] + pipe.send)[:, :-1].cumsum(axis=1)
+    fill = (pipe.forward[:, 0] + pipe.arrival)[:, :-1].cumsum(axis=1)
     return np.concatenate([np.zeros((len(fill), 1)), fill], axis=1)
 
 
@@ -100,8 +102,8 @@ def _by_turns(pipe: Pipe) -> Floats:
     forward, backward = pipe.forward[:, 0] + ahead, pipe.backward[:, 0] + behind
     both = pipe.forward[:, 0] + pipe.backward[:, 0]
     work = np.concatenate([np.zeros((len(both), 1)), both.cumsum(axis=1)], axis=1)
-    sent = np.concatenate([np.zeros((len(both), 1)), pipe.send.cumsum(axis=1)], axis=1)
-    last = pipe.stages - 1
+    sent = np.concatenate([np.zeros((len(both), 1)), pipe.arrival.cumsum(axis=1)], axis=1)
+    last, wire = pipe.stages - 1, _wire(pipe)
     most = np.zeros(len(both))
     for e in range(pipe.stages):
         through = work[:, e + 1] + 2 * sent[:, e]
@@ -111,7 +113,7 @@ def _by_turns(pipe: Pipe) -> Floats:
         first, final = warm * forward[:, e], warm * backward[:, e]
         few = np.maximum(back + np.maximum(first, final), first + final)
         many = np.maximum(back, first) + np.maximum(back, final)
-        pace = forward[:, e] + backward[:, e]
+        pace = np.maximum(forward[:, e] + backward[:, e], wire[:, e])
         for n in _windows(e + 1):
             s = e - n + 1
             loop = work[:, e + 1] - work[:, s] + 2 * (sent[:, e] - sent[:, s])
@@ -130,8 +132,24 @@ def _windows(stages: int) -> list[int]:
 
 def _interleaved(pipe: Pipe) -> Floats:
     """[layouts] s that the other micro-batches take."""
-    ahead, behind = _own_sends(pipe)
-    both = pipe.forward + pipe.backward + (ahead + behind)[:, None, :]
+    both = pipe.forward + pipe.backward
+    if pipe.waits:
+        ahead, behind = _own_sends(pipe)
+        both = both + (ahead + behind)[:, None, :]
+        # The last part sends nothing on, the first nothing back.
+        both[:, -1, -1] -= ahead[:, -1]
+        both[:, 0, 0] -= behind[:, 0]
     groups = np.minimum(pipe.count, pipe.stages)
     rest = pipe.count - groups
-    return np.asarray(rest * both.sum(axis=1).max(axis=1) + (groups - 1) * both.max(axis=(1, 2)))
+    whole = np.maximum(both.sum(axis=1), pipe.chunks * _wire(pipe)).max(axis=1)
+    return np.asarray(rest * whole + (groups - 1) * both.max(axis=(1, 2)))
+
+
+def _wire(pipe: Pipe) -> Floats:
+    """[layouts, stages] s that a stage's transfers both ways take, which go one after the other."""
+    if pipe.waits:
+        return np.zeros_like(pipe.send)
+    ahead, behind = pipe.send.copy(), np.roll(pipe.send, 1, axis=1)
+    if pipe.chunks == 1:
+        ahead[:, -1] = behind[:, 0] = 0.0
+    return np.asarray(ahead + behind)
