@@ -56,11 +56,13 @@ def simulate_step(
     *,
     pace: Mapping[str, PaceValue] | None = None,
     wires: Wires | None = None,
+    ran: bool = False,
 ) -> Step:
     """A job's step on a cluster, task by task.
 
     What the layout leaves open is chosen by what fits. `pace` are other parameters of compute than
-    those that are shipped. Raises Infeasible where the job does not fit or GPUs are missing.
+    those that are shipped; `ran` says that the job is known to fit. Raises Infeasible where it does
+    not fit or GPUs are missing.
     """
     name = cluster.machine.gpu
     have = len(everyone(cluster).gpus)
@@ -71,7 +73,7 @@ def simulate_step(
             why="dp x tp x pp x cp GPUs take part",
             remedy="take more nodes, or smaller degrees",
         )
-    job, chosen = usual(job, capacity(name))
+    job, chosen = usual(job, capacity(name), ran=ran)
     framework = framework_of(job.framework)
     passes = Passes(
         job,
@@ -114,9 +116,10 @@ def forecast_step(
     *,
     pace: Mapping[str, PaceValue] | None = None,
     convention: Convention = SEEN,
+    ran: bool = False,
 ) -> StepForecast:
     """The forecast of a job's step: time, rates, what it is spent on, memory."""
-    step = simulate_step(job, cluster, pace=pace)
+    step = simulate_step(job, cluster, pace=pace, ran=ran)
     return as_forecast(step, cluster, convention)
 
 
