@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from wirespeed.catalog import parameters
+from wirespeed.comparison.training_bands import with_band
 from wirespeed.comparison.training_setup import (
     TrainingSetup,
     TrainingWorkshop,
@@ -17,6 +18,7 @@ from wirespeed.readers.records import BadRecord
 from wirespeed.readers.training_records import TrainingRecord
 from wirespeed.topology.result import ParameterSet, Result
 from wirespeed.topology.software import Notice
+from wirespeed.training.compute import parameter_hash
 from wirespeed.training.forecast import forecast_step
 from wirespeed.training.memory import printed
 from wirespeed.training.result import Breakdown, StepForecast
@@ -89,7 +91,8 @@ def training_report(
     for record in records if sample is None else thinned(records, sample):
         try:
             setup = training_setup_of(record.inputs)
-            forecast = forecast_step(setup.job, workshop.cluster(setup), ran=True)
+            cluster = workshop.cluster(setup)
+            forecast = with_band(forecast_step(setup.job, cluster, ran=True), cluster)
         except WirespeedError as error:
             reason = f"{error.what}: {error.why}" if error.why else error.what
             skipped.append(Skipped(record.position, reason, record.id))
@@ -103,7 +106,7 @@ def training_report(
         skipped=tuple(sorted(skipped, key=lambda entry: entry.record)),
         rows=tuple(rows),
         warnings=tuple(_warning(note, where) for note, where in notes.items()),
-        parameters=ParameterSet(parameters().digest),
+        parameters=ParameterSet(parameter_hash(parameters().digest)),
     )
 
 
