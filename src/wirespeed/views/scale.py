@@ -17,6 +17,8 @@ _COLUMNS = (
     Column("tokens/s/GPU"),
     Column("efficiency"),
     Column("MFU"),
+    Column("micro"),
+    Column("recompute", right=False),
     Column("compute"),
     Column("tp"),
     Column("dp"),
@@ -24,6 +26,9 @@ _COLUMNS = (
     Column("bubble"),
     Column("host"),
 )
+
+_VARIES = ("dp", "micro_batch", "recompute")
+"""Fields of a layout that may be others at each size."""
 
 
 def document(report: ScaleReport) -> Document:
@@ -49,7 +54,9 @@ def _blocks(report: ScaleReport) -> Iterator[Block]:
 
 def _facts(report: ScaleReport) -> Iterator[tuple[str, str]]:
     yield "Job", f"{report.framework}, {report.precision}, sequences of {report.seq_len:,}"
-    yield "Layout", layout_words(report.rows[0].layout, report.rows[0].chosen)
+    first = report.rows[0]
+    same = {name: value for name, value in first.layout.items() if name not in _VARIES}
+    yield "Layout", layout_words(same, first.chosen)
     fabrics = dict.fromkeys(row.fabric for row in report.rows if row.fabric)
     if fabrics:
         yield "Fabric", ", ".join(fabrics)
@@ -66,5 +73,7 @@ def _row(row: ScaleRow) -> tuple[str, ...]:
         number(row.tokens_per_s_per_gpu),
         percent(row.efficiency),
         percent(row.mfu),
+        str(row.layout["micro_batch"]),
+        str(row.layout["recompute"]),
         *(percent(part / row.step_time_s) for part in (*parts, spent.bubble, spent.host)),
     )

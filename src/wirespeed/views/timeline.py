@@ -12,7 +12,7 @@ WIDTH = 80
 MOST_STAGES = 8
 """Stages that are drawn; of more, these many from the first to the last."""
 COLUMNS = 2.0
-"""Columns that a forward pass has at least; where the step is too long for it, its middle is cut."""
+"""Columns that a forward pass has at least; where a step is too long for it, its middle is cut."""
 _LETTERS = "abcdefghij"
 _LEGEND = (
     "Digits: forward of that micro-batch (its last digit); letters: its backward (a is 0).",
@@ -38,10 +38,14 @@ def timeline(step: Step, width: int = WIDTH) -> str:
 
 
 def _forward(step: Step) -> float:
-    """[s] of the shortest forward pass."""
-    tasks = step.plan.tasks
-    spans = [s for s in step.spans if tasks[s.task].kind == "compute"]
-    return min(s.end - s.begin for s in spans if tasks[s.task].name.startswith("F"))
+    """[s] of the shortest forward pass; its pieces, between which others wait, are one."""
+    found: dict[tuple[int, str], float] = {}
+    for span in step.spans:
+        task = step.plan.tasks[span.task]
+        if task.kind == "compute" and task.name.startswith("F"):
+            key = (task.rank, task.name)
+            found[key] = found.get(key, 0.0) + span.end - span.begin
+    return min(found.values())
 
 
 def _drawn(step: Step, begin: float, column: float, columns: int) -> dict[tuple[int, str], str]:
