@@ -48,7 +48,8 @@ class Run:
 
     def seconds(self, values: Values) -> float:
         """The forecast step [s]."""
-        return simulate_step(self.job, self.cluster, pace=values, wires=self.wires).seconds
+        step = simulate_step(self.job, self.cluster, pace=values, wires=self.wires, ran=True)
+        return step.seconds
 
 
 def measured_seconds(record: TrainingRecord) -> float | None:
@@ -76,7 +77,7 @@ def prepared(records: Sequence[TrainingRecord]) -> list[Run]:
         try:
             setup = training_setup_of(record.inputs)
             cluster = workshop.cluster(setup)
-            job, _ = usual(setup.job, capacity(cluster.machine.gpu))
+            job, _ = usual(setup.job, capacity(cluster.machine.gpu), ran=True)
         except WirespeedError:
             continue
         runs.append(Run(record, job, cluster, Wires(cluster, job.layout), measured))
