@@ -178,16 +178,12 @@ class Builder:
         layout = self.passes.job.layout
         return sharded(layers, layout.tp, pads_vocab=self.passes.habit.pads_vocab)
 
-    def _pieces(self, layers: tuple[Layer, ...]) -> list[tuple[Layer, ...]]:
-        size = -(-len(layers) // _MOST_PIECES)
-        return [layers[k : k + size] for k in range(0, len(layers), size)]
-
     def _reduced(
         self, stage: int, layers: tuple[Layer, ...], name: str, needs: tuple[int, ...]
     ) -> int:
         """The last backward, with gradients reduced behind it."""
         done = -1
-        for piece in reversed(self._pieces(layers)):
+        for piece in reversed(pieces_of(layers)):
             done = self.compute(stage, name, self.passes.backward(piece), needs)
             call = self.gradients(self.parameters(piece))
             if call.seconds:
@@ -199,7 +195,7 @@ class Builder:
     ) -> int:
         """The first forward, with parameters gathered ahead of it."""
         done = -1
-        for piece in self._pieces(layers):
+        for piece in pieces_of(layers):
             call = self.weights(self.parameters(piece))
             got = (self.beside(stage, "gather weights", call, ()),) if call.seconds else ()
             done = self.compute(stage, name, self.passes.forward(piece), (*needs, *got))
@@ -214,7 +210,7 @@ class Builder:
         needs: tuple[int, ...],
     ) -> int:
         """A pass under full sharding: each unit is gathered one ahead, and reduced behind."""
-        units = self._units(layers)
+        units = units_of(layers)
         done: list[int] = []
         for k, unit in enumerate(reversed(units) if one.back else units):
             held = (done[k - 2],) if k > 1 else needs
@@ -226,13 +222,20 @@ class Builder:
                 self.beside(stage, "reduce gradients", call, (done[-1],), "reduce")
         return done[-1]
 
-    def _units(self, layers: tuple[Layer, ...]) -> list[tuple[Layer, ...]]:
-        """FSDP's units: a block each; embedding and head with the block beside them."""
-        blocks = [k for k, layer in enumerate(layers) if layer.kind in ("block", "stage")]
-        if not blocks:
-            return [layers]
-        cuts = [0, *blocks[1:], len(layers)]
-        return [layers[a:b] for a, b in pairwise(cuts)]
+
+def pieces_of(layers: tuple[Layer, ...]) -> list[tuple[Layer, ...]]:
+    """The parts of a pass that communication runs beside."""
+    size = -(-len(layers) // _MOST_PIECES)
+    return [layers[k : k + size] for k in range(0, len(layers), size)]
+
+
+def units_of(layers: tuple[Layer, ...]) -> list[tuple[Layer, ...]]:
+    """FSDP's units: a block each; embedding and head with the block beside them."""
+    blocks = [k for k, layer in enumerate(layers) if layer.kind in ("block", "stage")]
+    if not blocks:
+        return [layers]
+    cuts = [0, *blocks[1:], len(layers)]
+    return [layers[a:b] for a, b in pairwise(cuts)]
 
 
 def _both(one: Call, other: Call) -> Call:

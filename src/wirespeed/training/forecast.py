@@ -18,7 +18,7 @@ from wirespeed.topology.software import Notice
 from wirespeed.training.build import Builder
 from wirespeed.training.choices import usual
 from wirespeed.training.communication import Wires
-from wirespeed.training.compute import PaceValue, host_of, pace_of, parameter_hash
+from wirespeed.training.compute import Pace, PaceValue, host_of, pace_of, parameter_hash
 from wirespeed.training.engine import Plan, Span, run
 from wirespeed.training.frameworks import framework_of
 from wirespeed.training.habits import habit_of
@@ -81,9 +81,7 @@ def simulate_step(
         job,
         habit_of(job.framework),
         framework,
-        pace_of(
-            name, job.precision, pace, gemm=_factor(cluster, "gemm"), hbm=_factor(cluster, "hbm")
-        ),
+        pace_on(cluster, job, pace),
         host_of(framework.host, pace),
         wires or Wires(cluster, job.layout),
     )
@@ -156,6 +154,12 @@ def as_forecast(step: Step, cluster: Cluster, convention: Convention = SEEN) -> 
 def _warnings(job: Job, cluster: Cluster) -> Iterator[Notice]:
     yield from (notice for notice in cluster.warnings if notice.code != "for-steps-only")
     yield from (Notice("job-remark", text) for text in remarks(job))
+
+
+def pace_on(cluster: Cluster, job: Job, pace: Mapping[str, PaceValue] | None = None) -> Pace:
+    """The rates of a cluster's GPUs in a job's precision, as its changes make them."""
+    factors = {word: _factor(cluster, word) for word in ("gemm", "hbm")}
+    return pace_of(cluster.machine.gpu, job.precision, pace, **factors)
 
 
 def _factor(cluster: Cluster, subject: str) -> float:

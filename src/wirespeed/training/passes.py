@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from wirespeed.collectives.operation import Operation
 from wirespeed.models import Layer, Lookup, Matmul
 from wirespeed.training import work
-from wirespeed.training.communication import Wires
+from wirespeed.training.communication import Caller
 from wirespeed.training.compute import Host, Pace
 from wirespeed.training.frameworks import Framework
 from wirespeed.training.habits import Habit
@@ -59,7 +59,7 @@ class Passes:
     framework: Framework
     pace: Pace
     host: Host
-    wires: Wires
+    wires: Caller
     _known: dict[tuple[int, bool], Cost] = field(default_factory=dict)
     _sums: dict[tuple[tuple[int, ...], bool], Cost] = field(default_factory=dict)
     _shape: Shape = field(init=False)

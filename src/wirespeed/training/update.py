@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from wirespeed.collectives.operation import Operation
 from wirespeed.training.engine import Task
+from wirespeed.training.frameworks import framework_of
 from wirespeed.training.habits import state_bytes
+from wirespeed.training.layout import Job
 from wirespeed.training.ranks import shard_ranks
 from wirespeed.training.shards import table_shard
 
@@ -38,17 +40,10 @@ def _alone(to: Builder, stage: int, name: str, seconds: float) -> None:
 
 
 def _optimizer(to: Builder, stage: int, parameters: float) -> None:
-    """Adam over what this GPU has of the states, when all gradients are there.
-
-    It reads and writes the optimizer's states and reads gradients, writes weights; norm and scale
-    pass over gradients once more.
-    """
+    """Adam over what this GPU has of the states, when all gradients are there."""
     job, layout = to.passes.job, to.passes.job.layout
-    state = state_bytes(job.framework, job.precision)
     share = shard_ranks(layout) if layout.sharding not in (None, "none") else 1
-    norm = state.gradients * to.passes.framework.optimizer_passes
-    moved = 2 * state.optimizer + state.weights + state.gradients + norm
-    seconds = parameters / share * moved / to.passes.pace.memory
+    seconds = parameters / share * optimizer_bytes(job) / to.passes.pace.memory
     late = max(to.passes.host.step - seconds, 0.0)
     reduced = to.reduced[stage]
     to.plan.add(
@@ -62,6 +57,17 @@ def _optimizer(to: Builder, stage: int, parameters: float) -> None:
             parts={"optimizer": seconds * to.slow[stage], "host": late},
         )
     )
+
+
+def optimizer_bytes(job: Job) -> float:
+    """Bytes that the optimizer moves for each parameter that it updates.
+
+    It reads and writes its states and reads gradients, writes weights; norm and scale pass over
+    gradients once more.
+    """
+    state = state_bytes(job.framework, job.precision)
+    norm = state.gradients * framework_of(job.framework).optimizer_passes
+    return 2 * state.optimizer + state.weights + state.gradients + norm
 
 
 def _tied(to: Builder, stage: int) -> float:
