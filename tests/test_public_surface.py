@@ -28,7 +28,9 @@ NAMES = [
         "faults",
         "load",
         "model",
+        "scale",
         "topo",
+        "train",
         "validate",
     ),
 ]
@@ -44,6 +46,8 @@ KEYWORDS = {
     "validate": {"records"},
     "load": {"path"},
     "model": {"name_or_config"},
+    "train": {"model", "on", "layout", "global_batch", "seq"},
+    "scale": {"model", "on", "nodes", "layout"},
 }
 
 

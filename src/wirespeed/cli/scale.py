@@ -14,7 +14,15 @@ from wirespeed.cli.options import (
     MachineOptions,
     On,
 )
-from wirespeed.cli.training_options import LAYOUT, NO_LAYOUT, JobOptions, LayoutOptions
+from wirespeed.cli.training_options import (
+    LAYOUT,
+    NO_LAYOUT,
+    USUAL_JOB,
+    JobOptions,
+    LayoutOptions,
+)
+
+USUAL_NODES = "1:16"
 
 
 def scale(
@@ -22,7 +30,7 @@ def scale(
     /,
     *,
     on: On,
-    job: JobOptions,
+    job: JobOptions = USUAL_JOB,
     layout: LayoutOptions = NO_LAYOUT,
     machine: MachineOptions = THIS_MACHINE,
     library: LibraryOptions = USUAL_LIBRARY,
@@ -36,17 +44,17 @@ def scale(
     model
         A shipped name such as llama3-70b, a config.json, or its folder.
     on
-        A preset, or a file that the machine wrote.
+        A preset, a file that the machine wrote, or - for standard input.
     job
         What is trained; --global-batch is that of the fewest nodes.
     layout
         How it is spread over GPUs; data parallelism takes up the nodes.
     machine
-        Which machines; --nodes 1:512 doubles from 1 to 512.
+        Which machines; --nodes 1:512 doubles from 1 to 512 (1:16 unless given).
     library
         Which library.
     strong
-        The batch stays; without it the batch grows with the GPUs.
+        Strong scaling: the batch stays. Without it the batch grows with the GPUs.
     json
         JSON in place of tables.
     """
@@ -54,12 +62,22 @@ def scale(
     from wirespeed._api.train import scale as scaled
     from wirespeed.cli.options import environment
     from wirespeed.cli.output import show
+    from wirespeed.errors import UsageError
 
+    if layout.dp is not None:
+        raise UsageError(
+            "data parallelism takes up the nodes",
+            where="--dp",
+            why="it is another on every number of them",
+            remedy="leave --dp out",
+        )
+    if machine.racks:
+        raise UsageError("racks are not counted here", where="--racks", remedy="use --nodes")
     report = scaled(
         model,
         on,
-        layout.words(),
-        nodes=parse_counts(machine.nodes or "1:16"),
+        layout=layout.words(),
+        nodes=parse_counts(machine.nodes or USUAL_NODES),
         global_batch=job.global_batch,
         seq=job.seq,
         precision=job.precision,

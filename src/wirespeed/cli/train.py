@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -16,7 +15,7 @@ from wirespeed.cli.options import (
     MachineOptions,
     On,
 )
-from wirespeed.cli.training_options import NO_LAYOUT, JobOptions, LayoutOptions
+from wirespeed.cli.training_options import NO_LAYOUT, USUAL_JOB, JobOptions, LayoutOptions
 
 
 def train(
@@ -24,7 +23,7 @@ def train(
     /,
     *,
     on: On,
-    job: JobOptions,
+    job: JobOptions = USUAL_JOB,
     layout: LayoutOptions = NO_LAYOUT,
     machine: MachineOptions = THIS_MACHINE,
     library: LibraryOptions = USUAL_LIBRARY,
@@ -45,7 +44,7 @@ def train(
     layout
         How it is spread over GPUs.
     machine
-        Which machines.
+        Which machines; --nodes takes one number.
     library
         Which library.
     timeline
@@ -55,49 +54,25 @@ def train(
     json
         JSON in place of tables.
     """
-    from wirespeed._api.train import step_of
-    from wirespeed._api.train import train as forecast
+    from wirespeed._api.counts import one_count
+    from wirespeed._api.jobs import Words
+    from wirespeed._api.train import step_of, train_with_step
     from wirespeed.cli.options import clusters
     from wirespeed.cli.output import show
-    from wirespeed.errors import UsageError
 
-    found = clusters(on, machine, library)
-    if len(found) > 1:
-        raise UsageError(
-            "several numbers of nodes",
-            where="--nodes",
-            why="train forecasts one step",
-            remedy="`wirespeed scale` takes a list",
-        )
-    words = layout.words()
-    stepped = partial(
-        step_of,
-        model,
-        found[0],
-        words,
-        global_batch=job.global_batch,
-        seq=job.seq,
-        precision=job.precision,
-        framework=job.framework,
-    )
+    if machine.nodes:
+        one_count(machine.nodes)
+    (cluster,) = clusters(on, machine, library)
+    words = Words(model, layout.words(), *job.words())
     if to is not None:
         from wirespeed.views.export.perfetto import perfetto
 
-        print(perfetto(stepped()))
+        print(perfetto(step_of(words, cluster)))
         return 0
-    made = forecast(
-        model,
-        found[0],
-        words,
-        global_batch=job.global_batch,
-        seq=job.seq,
-        precision=job.precision,
-        framework=job.framework,
-    )
-    show(made, json=json)
+    forecast, step = train_with_step(words, cluster)
+    show(forecast, json=json)
     if timeline and not json:
         from wirespeed.views.timeline import timeline as drawn
 
-        print()
-        print(drawn(stepped()))
+        print(f"\n{drawn(step)}")
     return 0

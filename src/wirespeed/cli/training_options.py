@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-LAYOUT = Group("Layout", sort_key=15)
+JOB, LAYOUT = Group("Job", sort_key=14), Group("Layout", sort_key=15)
 
 
 @Parameter(name="*")
@@ -58,16 +58,21 @@ class LayoutOptions:
 class JobOptions:
     """What is trained, and how."""
 
-    global_batch: Annotated[int, Parameter(group=LAYOUT)]
-    """Sequences, or images, of one optimizer step."""
-    seq: Annotated[int | None, Parameter(group=LAYOUT)] = None
-    """Tokens of a sequence; without it as long as the model has room for."""
+    global_batch: Annotated[int | None, Parameter(group=JOB)] = None
+    """Sequences, or images, of one optimizer step; without it about four million tokens."""
+    seq: Annotated[int | None, Parameter(group=JOB)] = None
+    """Tokens of a sequence; without it as long as the model has room for, at most 8,192."""
     precision: Annotated[
-        Literal["fp32", "tf32", "fp16", "bf16", "fp8", "nvfp4"], Parameter(group=LAYOUT)
-    ] = "bf16"
-    """fp32, tf32, fp16, bf16, fp8 or nvfp4."""
-    framework: Annotated[str, Parameter(group=LAYOUT)] = "Megatron-Core"
-    """Whose habits: Megatron-Core, Megatron-LM, Megatron-DeepSpeed, FSDP2, torchtitan, DDP …"""
+        Literal["fp32", "tf32", "fp16", "bf16", "fp8", "nvfp4"] | None, Parameter(group=JOB)
+    ] = None
+    """fp32, tf32, fp16, bf16, fp8 or nvfp4; without it bf16, or what the GPU has."""
+    framework: Annotated[str | None, Parameter(group=JOB)] = None
+    """Whose habits: Megatron-Core, Megatron-LM, FSDP2, torchtitan, DDP (for images) …"""
+
+    def words(self) -> tuple[int | None, int | None, str | None, str | None]:
+        """Batch, length, precision, framework."""
+        return self.global_batch, self.seq, self.precision, self.framework
 
 
-NO_LAYOUT = LayoutOptions()
+NO_LAYOUT, USUAL_JOB = LayoutOptions(), JobOptions()
+"""Nothing given."""

@@ -5,6 +5,7 @@ It sees inputs only, so that a forecast cannot depend on a record's name, group,
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -13,12 +14,23 @@ import msgspec
 from wirespeed.comparison.setup import Setup, Workshop, setup_of
 from wirespeed.errors import Infeasible
 from wirespeed.models import Model, from_fields
+from wirespeed.planning.first_layout import first_layout
 from wirespeed.readers.records import Inputs, RecordCluster
 from wirespeed.readers.training_records import TrainingInputs, TrainingLayout
 from wirespeed.topology.cluster import Cluster
+from wirespeed.training.checks import reasons
 from wirespeed.training.layout import Job, Layout, Precision
+from wirespeed.training.memory import capacity
 
 _PRECISIONS = ("fp32", "tf32", "fp16", "bf16", "fp8", "nvfp4")
+_SCHEDULES = {
+    "gpipe": "gpipe",
+    "afab": "gpipe",
+    "1f1b": "1f1b",
+    "interleaved": "interleaved",
+    "interleaved1f1b": "interleaved",
+}
+"""Schedules by the words of sources, case and signs aside."""
 _MODELS: dict[bytes, Model] = {}
 
 
@@ -28,6 +40,8 @@ class TrainingSetup:
 
     job: Job
     setup: Setup
+    chosen: tuple[str, ...] = ()
+    """Degrees of parallelism that the record leaves open and that were chosen here."""
 
 
 @dataclass(slots=True)
@@ -48,7 +62,14 @@ def training_setup_of(inputs: TrainingInputs) -> TrainingSetup:
     forecast yet, UnknownName for a GPU or framework that is not modelled.
     """
     _refuse(inputs)
-    return TrainingSetup(_job(inputs), setup_of(_machines(inputs)))
+    setup = setup_of(_machines(inputs))
+    job = _job(inputs)
+    chosen: tuple[str, ...] = ()
+    if _open_degrees(inputs):
+        job, chosen = _spread(job, inputs, setup)
+    if wrong := reasons(job, inputs.cluster.gpus):
+        raise Infeasible("the layout does not work", why="; ".join(wrong))
+    return TrainingSetup(job, setup, chosen)
 
 
 def _refuse(inputs: TrainingInputs) -> None:
@@ -109,6 +130,30 @@ def _model(fields: dict[str, Any]) -> Model:
     return _MODELS[key]
 
 
+def _open_degrees(inputs: TrainingInputs) -> bool:
+    """Whether a record of many GPUs leaves open how they are shared out."""
+    layout = inputs.layout
+    return (inputs.cluster.gpus or 1) > 1 and layout.dp is layout.tp is layout.pp is None
+
+
+def _spread(job: Job, inputs: TrainingInputs, setup: Setup) -> tuple[Job, tuple[str, ...]]:
+    """The job with the least splitting that fits; unchanged where nothing does."""
+    design, gpus = setup.wiring.design, inputs.cluster.gpus
+    assert gpus is not None
+    domain = inputs.cluster.nvlink_domain or inputs.cluster.gpus_per_node or 8
+    found = first_layout(job, gpus, domain, capacity(design.gpu))
+    return (found, ("dp", "tp", "pp")) if found else (job, ())
+
+
+def _schedule(word: str | None) -> str | None:
+    if word is None:
+        return None
+    plain = re.sub(r"[^a-z0-9]", "", word.lower())
+    if plain not in _SCHEDULES:
+        raise Infeasible(f"the schedule {word} is not forecast yet")
+    return _SCHEDULES[plain]
+
+
 def _layout(inputs: TrainingInputs) -> Layout:
     stated: TrainingLayout = inputs.layout
     assert inputs.cluster.gpus is not None
@@ -119,7 +164,7 @@ def _layout(inputs: TrainingInputs) -> Layout:
         micro = max(inputs.global_batch // (dp * stated.grad_accum), 1)
     plain = {
         "sharding": stated.sharding,
-        "schedule": stated.schedule,
+        "schedule": _schedule(stated.schedule),
         "recompute": inputs.recompute,
     }
     try:

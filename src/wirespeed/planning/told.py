@@ -14,48 +14,56 @@ _BOUNDS = {
     "exposed_tp": "communication of tensor parallelism that nothing hides",
     "exposed_dp": "communication of data parallelism that nothing hides",
     "exposed_pp": "transfers between pipeline stages",
+    "exposed_cp": "communication of context parallelism that nothing hides",
+    "exposed_ep": "communication between experts that nothing hides",
     "bubble": "the pipeline's bubble",
     "host": "the host, which launches work later than the GPU could do it",
     "optimizer": "the optimizer",
 }
 _TWICE = {
-    "gemm": "matrix units twice as fast",
-    "hbm": "memory twice as fast",
-    "nvlink": "NVLink twice as wide",
-    "network": "the network twice as wide",
-    "pcie": "PCIe twice as wide",
+    "gemm": "matrix units twice as fast (gemm=2x)",
+    "hbm": "memory twice as fast (hbm=2x)",
+    "nvlink": "NVLink twice as fast (nvlink=2x)",
+    "network": "a network twice as fast, NICs and fabric",
+    "pcie": "PCIe twice as fast",
+    "host": "a host that launches work twice as fast",
 }
 _LITTLE = 0.01
 
 
 def sentences(step: Step, cluster: Cluster, forecast: StepForecast) -> list[str]:
     """What a person should know of a step."""
+    return [_bound(forecast), _help(step, cluster), _sure(forecast)]
+
+
+def _bound(forecast: StepForecast) -> str:
     spent = msgspec.structs.asdict(forecast.breakdown_s)
-    order = sorted(spent, key=lambda kind: -spent[kind])
-    first, second = order[0], order[1]
-    share = spent[first] / forecast.step_time_s
-    told = [f"The step is bound by {_BOUNDS[first]}: {share:.0%} of it"]
-    if spent[second] > _LITTLE * forecast.step_time_s:
-        told[0] += f", then {_BOUNDS[second]}: {spent[second] / forecast.step_time_s:.0%}"
-    told[0] += "."
-    best = gains(step.job, cluster, step.seconds)
-    if best and best[0].share > _LITTLE:
-        others = [g for g in best[1:3] if g.share > _LITTLE]
-        told.append(
-            f"What would help most is {_TWICE[best[0].name]}: {best[0].share:.0%} less time"
-            + "".join(f"; {_TWICE[g.name]}: {g.share:.0%}" for g in others)
-            + "."
-        )
-    else:
-        told.append("Nothing that is twice as fast would shorten it by more than a hundredth.")
-    told.append(_sure(forecast))
-    return told
+    first, second = sorted(spent, key=lambda kind: -spent[kind])[:2]
+    share, next_share = (spent[kind] / forecast.step_time_s for kind in (first, second))
+    said = f"The step is bound by {_BOUNDS[first]}: {_percent(share)} of it"
+    if next_share > _LITTLE:
+        said += f", then {_BOUNDS[second]}: {_percent(next_share)}"
+    return f"{said}."
+
+
+def _help(step: Step, cluster: Cluster) -> str:
+    best = [gain for gain in gains(step.job, cluster, step.seconds) if gain.share > _LITTLE]
+    if not best:
+        return "Nothing that is twice as fast would shorten it by more than a hundredth."
+    said = f"What would help most is {_TWICE[best[0].name]}: {_percent(best[0].share)} less time"
+    others = "".join(f"; {_TWICE[gain.name]}: {_percent(gain.share)}" for gain in best[1:3])
+    return f"{said}{others}."
 
 
 def _sure(forecast: StepForecast) -> str:
     if forecast.low_s is None or forecast.high_s is None:
-        return "How far forecasts of steps lie from published ones: docs/training-validation.md."
+        return "How sure this is cannot be said: no published step of its kind was compared."
+    low, high = (x / forecast.step_time_s - 1 for x in (forecast.low_s, forecast.high_s))
     return (
-        f"Four of five published steps of this kind lie within {forecast.low_s:.3g} to "
-        f"{forecast.high_s:.3g} s of such a forecast."
+        f"Four of five published steps on {forecast.band_of} took from {low * 100:+.0f} % to "
+        f"{high * 100:+.0f} % of what was forecast without having seen them."
     )
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:.0f} %"

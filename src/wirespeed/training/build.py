@@ -146,7 +146,8 @@ class Builder:
         if (one.back and part == 0) or (not one.back and part == parts - 1):
             return
         shape = self.passes.shape()
-        size = shape.items * job.model.hidden * shape.width / shape.sequence
+        # Each tensor-parallel rank sends its part, which is gathered on the other side.
+        size = shape.items * job.model.hidden * shape.width / layout.tp
         boundary = (stage - 1) % layout.pp if one.back else stage
         call = self.passes.wires.send(boundary, size)
         stream = "pp" if self.passes.framework.overlaps_pipeline else "compute"

@@ -33,16 +33,19 @@ def feasible(job: Job, capacity: float) -> list[Job]:
     return roomy + tight
 
 
-def usual(job: Job, capacity: float) -> tuple[Job, tuple[str, ...]]:
+def usual(job: Job, capacity: float, *, ran: bool = False) -> tuple[Job, tuple[str, ...]]:
     """The job as a user would run it, and the names of the fields that were chosen for it.
 
+    `ran` says that it is known to fit: where nothing does by our count, what needs least is taken.
     Raises Infeasible where nothing fits, with what holds the memory and the nearest that fits.
     """
     filled = with_defaults(job)
     found = feasible(filled, capacity)
     if not found:
-        least = min((fullest(trial) for trial in _trials(filled)), key=lambda p: p.needed)
-        raise _too_large(filled, least, capacity)
+        least = min(_trials(filled), key=lambda trial: fullest(trial).needed)
+        if not ran:
+            raise _too_large(filled, fullest(least), capacity)
+        found = [least]
     names = ("micro_batch", "recompute", "sharding", "sequence_parallel", "schedule")
     open_ = (n for n in names if getattr(job.layout, n) is None and _matters(n, filled))
     return found[0], tuple(open_)

@@ -152,8 +152,7 @@ class _Group:
         job, layouts = self.job, self.layouts
         length = job.seq_len if job.model.item == "token" else 1
         width = 4 if job.precision in ("fp32", "tf32") else 2
-        split = np.where(layouts.sequence_parallel, layouts.tp, 1)
-        size = layouts.micro_batch * length / layouts.cp * job.model.hidden * width / split
+        size = layouts.micro_batch * length / layouts.cp * job.model.hidden * width / layouts.tp
         near, away, far = self.layers.sends(size)
         send = np.where(far, away.seconds[:, None], near.seconds[:, None])
         if self.how.overlaps_pipeline:

@@ -9,6 +9,7 @@ a share of the memory's rate.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -48,6 +49,17 @@ def pace_table() -> Mapping[str, PaceValue]:
     document: dict[str, Any] = tomllib.loads((DATA / "pace.toml").read_text(encoding="utf-8"))
     table = msgspec.convert(document, dict[str, dict[str, PaceValue]])
     return {f"{group}.{key}": v for group, entries in table.items() for key, v in entries.items()}
+
+
+@cache
+def _pace_digest() -> str:
+    pairs = sorted((key, entry.value) for key, entry in pace_table().items())
+    return hashlib.sha256(repr(pairs).encode()).hexdigest()[:6]
+
+
+def parameter_hash(wires: str) -> str:
+    """The hash of all that a step rests on: that of the wires' parameters, and of compute's."""
+    return f"{wires}-{_pace_digest()}"
 
 
 @dataclass(frozen=True, slots=True)

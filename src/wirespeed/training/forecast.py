@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -14,10 +14,11 @@ from wirespeed.models import SEEN, Convention
 from wirespeed.topology.change import ChangeKind
 from wirespeed.topology.cluster import Cluster, everyone
 from wirespeed.topology.result import ParameterSet
+from wirespeed.topology.software import Notice
 from wirespeed.training.build import Builder
 from wirespeed.training.choices import usual
 from wirespeed.training.communication import Wires
-from wirespeed.training.compute import Pace, PaceValue, host_of, pace_of
+from wirespeed.training.compute import Pace, PaceValue, host_of, pace_of, parameter_hash
 from wirespeed.training.engine import Plan, Span, run
 from wirespeed.training.frameworks import framework_of
 from wirespeed.training.habits import habit_of
@@ -25,6 +26,7 @@ from wirespeed.training.layout import Job
 from wirespeed.training.memory import capacity, memory, micro_batches
 from wirespeed.training.passes import Passes
 from wirespeed.training.ranks import rank_groups
+from wirespeed.training.remarks import remarks
 from wirespeed.training.result import Breakdown, StepForecast
 from wirespeed.training.spent import spent
 from wirespeed.training.utilisation import hfu, items_of, mfu, peak
@@ -56,11 +58,13 @@ def simulate_step(
     *,
     pace: Mapping[str, PaceValue] | None = None,
     wires: Wires | None = None,
+    ran: bool = False,
 ) -> Step:
     """A job's step on a cluster, task by task.
 
     What the layout leaves open is chosen by what fits. `pace` are other parameters of compute than
-    those that are shipped. Raises Infeasible where the job does not fit or GPUs are missing.
+    those that are shipped; `ran` says that the job is known to fit. Raises Infeasible where it does
+    not fit or GPUs are missing.
     """
     name = cluster.machine.gpu
     have = len(everyone(cluster).gpus)
@@ -71,7 +75,7 @@ def simulate_step(
             why="dp x tp x pp x cp GPUs take part",
             remedy="take more nodes, or smaller degrees",
         )
-    job, chosen = usual(job, capacity(name))
+    job, chosen = usual(job, capacity(name), ran=ran)
     framework = framework_of(job.framework)
     passes = Passes(
         job,
@@ -112,9 +116,10 @@ def forecast_step(
     *,
     pace: Mapping[str, PaceValue] | None = None,
     convention: Convention = SEEN,
+    ran: bool = False,
 ) -> StepForecast:
     """The forecast of a job's step: time, rates, what it is spent on, memory."""
-    step = simulate_step(job, cluster, pace=pace)
+    step = simulate_step(job, cluster, pace=pace, ran=ran)
     return as_forecast(step, cluster, convention)
 
 
@@ -123,11 +128,17 @@ def as_forecast(step: Step, cluster: Cluster, convention: Convention = SEEN) -> 
     job, seconds = step.job, step.seconds
     most = peak(cluster.machine.gpu, job.precision) or math.inf
     return StepForecast(
-        parameters=ParameterSet(cluster.parameters.digest),
-        warnings=tuple(n for n in cluster.warnings if n.code != "for-steps-only"),
+        parameters=ParameterSet(parameter_hash(cluster.parameters.digest)),
+        warnings=tuple(_warnings(job, cluster)),
         model=job.model.name,
         cluster=cluster.machine.name,
+        fabric=cluster.fabric,
+        nodes=cluster.nodes,
         gpus=job.layout.gpus,
+        framework=job.framework,
+        precision=job.precision,
+        global_batch=job.global_batch,
+        seq_len=job.seq_len,
         layout=msgspec.to_builtins(job.layout),
         chosen=step.chosen,
         step_time_s=seconds,
@@ -138,6 +149,11 @@ def as_forecast(step: Step, cluster: Cluster, convention: Convention = SEEN) -> 
         breakdown_s=Breakdown(**step.spent),
         memory_GiB=memory(job, capacity(cluster.machine.gpu)),
     )
+
+
+def _warnings(job: Job, cluster: Cluster) -> Iterator[Notice]:
+    yield from (notice for notice in cluster.warnings if notice.code != "for-steps-only")
+    yield from (Notice("job-remark", text) for text in remarks(job))
 
 
 def pace_on(cluster: Cluster, job: Job, pace: Mapping[str, PaceValue] | None = None) -> Pace:

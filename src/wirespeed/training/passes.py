@@ -11,8 +11,10 @@ from wirespeed.training import work
 from wirespeed.training.communication import Caller
 from wirespeed.training.compute import Host, Pace
 from wirespeed.training.frameworks import Framework
-from wirespeed.training.habits import Habit
+from wirespeed.training.habits import Habit, state_bytes
 from wirespeed.training.layout import Job
+from wirespeed.training.memory import micro_batches
+from wirespeed.training.shards import layer_shard
 from wirespeed.training.work import Shape
 
 
@@ -97,7 +99,7 @@ class Passes:
 
     def _backward(self, layer: Layer) -> Cost:
         shape, recompute = self.shape(), self.job.layout.recompute
-        compute = self.pace.seconds(work.backward(layer, shape))
+        compute = self.pace.seconds(work.backward(layer, shape)) + self._accumulate(layer)
         cost = Cost(compute, self._tensor(layer, back=True), self._launch(layer))
         if layer.kind != "block":
             return cost
@@ -106,6 +108,15 @@ class Passes:
         if recompute == "selective" and not shape.flash:
             return cost + Cost(self.pace.seconds(work.attention_again(layer, shape)))
         return cost
+
+    def _accumulate(self, layer: Layer) -> float:
+        """[s] to add a micro-batch's gradients to those before: read both, write the sum."""
+        if micro_batches(self.job) < 2:
+            return 0.0
+        held = self.job.layout
+        weights = layer_shard(layer, held.tp, pads_vocab=self.habit.pads_vocab)
+        kept = min(state_bytes(self.job.framework, self.job.precision).gradients, 4)
+        return weights * (self._shape.width + 2 * kept) / self.pace.memory
 
     def _launch(self, layer: Layer) -> float:
         """[s] of the host: blocks alike, and half of a micro-batch's rest at each end."""

@@ -48,7 +48,8 @@ class Run:
 
     def seconds(self, values: Values) -> float:
         """The forecast step [s]."""
-        return simulate_step(self.job, self.cluster, pace=values, wires=self.wires).seconds
+        step = simulate_step(self.job, self.cluster, pace=values, wires=self.wires, ran=True)
+        return step.seconds
 
 
 def measured_seconds(record: TrainingRecord) -> float | None:
@@ -76,7 +77,7 @@ def prepared(records: Sequence[TrainingRecord]) -> list[Run]:
         try:
             setup = training_setup_of(record.inputs)
             cluster = workshop.cluster(setup)
-            job, _ = usual(setup.job, capacity(cluster.machine.gpu))
+            job, _ = usual(setup.job, capacity(cluster.machine.gpu), ran=True)
         except WirespeedError:
             continue
         runs.append(Run(record, job, cluster, Wires(cluster, job.layout), measured))
@@ -123,10 +124,10 @@ def _moved(
 
     now = cost(values)
     for factor in (1 + stride, 1 / (1 + stride)):
-        trial = {
-            **values,
-            key: msgspec.structs.replace(values[key], value=values[key].value * factor),
-        }
+        value = values[key].value * factor
+        if values[key].unit == "1" and not key.endswith("fill"):
+            value = min(value, 1.0)  # a share
+        trial = {**values, key: msgspec.structs.replace(values[key], value=value)}
         if cost(trial) < now - 1e-6:
             return trial, min(stride * 1.3, 0.4)
     return values, stride * 0.5

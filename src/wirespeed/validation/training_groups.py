@@ -36,7 +36,9 @@ class TrainingGroup(msgspec.Struct, frozen=True):
     regret: float | None
     """How much slower the layout is that the forecast prefers than the best, the mean over them."""
     efficiency_points: float | None
-    """Difference of scaling efficiency to the smallest size [percentage points], mean absolute."""
+    """Difference of scaling efficiency [percentage points], mean absolute over sizes of series."""
+    efficiency_worst: float | None
+    """The largest of them."""
     memory_rows: int
     memory_median: float | None
 
@@ -45,15 +47,18 @@ def grouped(rows: Iterable[TrainingRow]) -> list[TrainingGroup]:
     """Figures of each collection, in order of name, and of all together first."""
     known = list(rows)
     names = sorted({row.group for row in known})
-    return [_group("all", known), *(_group(n, [r for r in known if r.group == n]) for n in names)]
+    return [group("all", known), *(group(n, [r for r in known if r.group == n]) for n in names)]
 
 
-def _group(name: str, rows: Sequence[TrainingRow]) -> TrainingGroup:
-    signed = np.array([row.error for row in rows if row.error is not None])
+def group(name: str, rows: Sequence[TrainingRow]) -> TrainingGroup:
+    """Figures of some runs; those that do not count tell of scaling and memory alone."""
+    signed = np.array([row.error for row in rows if row.counts and row.error is not None])
     off = np.abs(signed)
     memory = np.abs([row.memory_error for row in rows if row.memory_error is not None])
     series = _by_series(rows)
-    ranked = [s for s in series if len(s) >= _LEAST_LAYOUTS and len({r.gpus for r in s}) == 1]
+    judged = [[row for row in s if row.counts] for s in series]
+    ranked = [s for s in judged if len(s) >= _LEAST_LAYOUTS and len({r.gpus for r in s}) == 1]
+    points = np.concatenate([np.zeros(0), *map(_points, series)])
     return TrainingGroup(
         group=name,
         rows=len(off),
@@ -63,7 +68,8 @@ def _group(name: str, rows: Sequence[TrainingRow]) -> TrainingGroup:
         bias=_or_none(signed, np.median),
         tau=_or_none(np.array([kendall_tau(*_times(s)) for s in ranked]), np.mean),
         regret=_or_none(np.array([regret(*_times(s)) for s in ranked]), np.mean),
-        efficiency_points=_or_none(np.concatenate([np.zeros(0), *map(_points, series)]), np.mean),
+        efficiency_points=_or_none(points, np.mean),
+        efficiency_worst=_or_none(points, np.max),
         memory_rows=len(memory),
         memory_median=_or_none(memory, np.median),
     )
@@ -98,23 +104,31 @@ def _times(rows: Sequence[TrainingRow]) -> tuple[Floats, Floats]:
 
 
 def _points(rows: Sequence[TrainingRow]) -> Floats:
-    """Differences of efficiency, in points, of each size against the smallest of a series."""
-    gpus = np.array([row.gpus for row in rows])
-    if len(np.unique(gpus)) < 2 or len(np.unique(gpus)) < len(gpus):
-        return np.zeros(0)
-    errors = np.array([row.error for row in rows], np.float64)
-    first = int(gpus.argmin())
-    # Work for each GPU is the same on both sides, so that the ratio of errors is that of
-    # efficiencies; the measured one is needed to have it in points.
-    rate = _rates(rows)
-    measured = rate / rate[first]
-    forecast = measured * (1 + errors[first]) / (1 + errors)
-    return np.asarray(np.abs(forecast - measured)[gpus > gpus[first]] * 100)
+    """Differences of efficiency, in points, of each size of a series against its base.
+
+    The base is the largest size within one node, or the smallest where all are larger: what happens
+    inside a node is not about scaling over nodes. Of several runs of a size the fastest counts.
+    """
+    best: dict[int, TrainingRow] = {}
+    for row in rows:
+        if row.gpus not in best or _rate(row) > _rate(best[row.gpus]):
+            best[row.gpus] = row
+    inside = [gpus for gpus, row in best.items() if row.nodes == 1]
+    base = best[max(inside) if inside else min(best)]
+    larger = [row for gpus, row in best.items() if gpus > base.gpus]
+    measured = np.array([_rate(row) / _rate(base) for row in larger])
+    forecast = np.array([_forecast_rate(row) / _forecast_rate(base) for row in larger])
+    return np.asarray(np.abs(forecast - measured) * 100)
 
 
-def _rates(rows: Sequence[TrainingRow]) -> Floats:
+def _rate(row: TrainingRow) -> float:
     """Items a second and GPU as measured."""
-    return np.array([row.items / (row.measured_s or 1.0) / row.gpus for row in rows])
+    assert row.measured_s
+    return row.items / row.measured_s / row.gpus
+
+
+def _forecast_rate(row: TrainingRow) -> float:
+    return row.items / row.forecast_s / row.gpus
 
 
 def _or_none(values: Floats, figure: Callable[[Floats], float]) -> float | None:

@@ -8,6 +8,7 @@ import msgspec
 
 from wirespeed.training.result import StepForecast
 from wirespeed.views.document import Block, Column, Document, Facts, Heading, Items, Sentence, Table
+from wirespeed.views.layout import layout_words
 from wirespeed.views.words import number, percent
 
 _SPENT = {
@@ -21,7 +22,6 @@ _SPENT = {
     "host": "waiting for the host",
     "optimizer": "optimizer",
 }
-_LAYOUT = ("dp", "tp", "pp", "vpp", "sharding", "micro_batch", "recompute", "schedule")
 
 
 def document(step: StepForecast) -> Document:
@@ -47,8 +47,10 @@ def _blocks(step: StepForecast) -> Iterator[Block]:
         tuple((kind, number(size)) for kind, size in held.items() if size > 0),
         strong=frozenset({len([s for s in held.values() if s > 0]) - 1}),
     )
-    for sentence in step.sentences:
-        yield Sentence(sentence)
+    if step.sentences:
+        yield Heading("In short")
+        for sentence in step.sentences:
+            yield Sentence(sentence)
     if step.warnings:
         yield Heading("Notes")
         yield Items(tuple(warning.text for warning in step.warnings))
@@ -59,13 +61,25 @@ def _facts(step: StepForecast) -> Iterator[tuple[str, str]]:
     if step.low_s is not None and step.high_s is not None:
         band = f" ({number(step.low_s)} to {number(step.high_s)})"
     yield "Step", f"{number(step.step_time_s)} s{band}"
-    yield "Rate", f"{number(step.tokens_per_s_per_gpu)} tokens/s/GPU"
-    yield "MFU, HFU", f"{step.mfu:.1%}, {step.hfu:.1%}"
-    yield "", step.flops_convention
-    chosen = set(step.chosen)
-    layout = [
-        f"{name.replace('_', '-')} {step.layout[name]}{'*' if name in chosen else ''}"
-        for name in _LAYOUT
-        if step.layout.get(name) not in (None, 1)
-    ]
-    yield "Layout", ", ".join(layout) + ("  (* chosen here)" if chosen else "")
+    unit = "tokens" if step.seq_len > 1 else "images"
+    yield "Rate", f"{number(step.tokens_per_s_per_gpu)} {unit}/s/GPU"
+    if step.mfu > 0:
+        shares = f"{step.mfu * 100:.1f} %, {step.hfu * 100:.1f} %"
+        yield "MFU, HFU", f"{shares}: {step.flops_convention}"
+    yield "Job", _job(step)
+    yield "Layout", layout_words(step.layout, step.chosen)
+    if step.fabric:
+        yield "Fabric", step.fabric
+
+
+def _job(step: StepForecast) -> str:
+    stars = {name: "*" if name in step.chosen else "" for name in ("global_batch", "seq_len")}
+    if step.seq_len > 1:
+        batch = (
+            f"{step.global_batch:,}{stars['global_batch']} sequences of "
+            f"{step.seq_len:,}{stars['seq_len']} tokens"
+        )
+    else:
+        batch = f"{step.global_batch:,}{stars['global_batch']} images"
+    note = " (* chosen here)" if any(stars.values()) else ""
+    return f"{step.framework}, {step.precision}, {batch}{note}"
