@@ -124,10 +124,10 @@ def _moved(
 
     now = cost(values)
     for factor in (1 + stride, 1 / (1 + stride)):
-        trial = {
-            **values,
-            key: msgspec.structs.replace(values[key], value=values[key].value * factor),
-        }
+        value = values[key].value * factor
+        if values[key].unit == "1" and not key.endswith("fill"):
+            value = min(value, 1.0)  # a share
+        trial = {**values, key: msgspec.structs.replace(values[key], value=value)}
         if cost(trial) < now - 1e-6:
             return trial, min(stride * 1.3, 0.4)
     return values, stride * 0.5
