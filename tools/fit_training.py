@@ -104,7 +104,7 @@ def write(best: Mapping[str, PaceValue], keys: Sequence[str]) -> None:
         assert section is not None, key
         changed = re.sub(
             rf"^({name} = \{{ value = )[^,]+",
-            rf"\g<1>{best[key].value:.3g}",
+            rf"\g<1>{float(f'{best[key].value:.3g}'):g}",
             section[0],
             flags=re.M,
         )
