@@ -214,21 +214,30 @@ class _Group:
     ) -> tuple[Floats, Floats]:
         """[layouts] s of a pass unit by unit, and what is then left to reduce."""
         total = np.zeros(self.n)
-        pairs = list(zip(units, [*units[1:], units[-1]], strict=True))
+        # In a pipeline the next pass has to be there before its first unit is gathered.
+        follows = units[-1] if self.pp == 1 else None
+        pairs = list(zip(units, [*units[1:], follows], strict=True))
         last = units[0]
         for _, same in groupby(pairs, key=lambda pair: tuple(map(id, pair))):
             run = list(same)
             (unit, after), number = run[0], len(run)
+            compute = unit.backward if back else unit.forward
+            gather = after.gather if after else _nothing(unit.gather)
+            # In a forward the last micro-batch's first unit is what may still be reduced.
+            reduce = unit.reduce if back else last.reduce
+            new = unit.reduce.seconds if back else np.zeros(self.n)
             took, more = np.zeros(self.n), np.zeros(self.n)
             for _ in range(min(number, _SETTLED)):
-                compute = unit.backward if back else unit.forward
-                # In a forward the last micro-batch's first unit is what may still be reduced.
-                reduce = unit.reduce if back else last.reduce
-                took, left = self._beside(compute, after.gather, reduce, behind)
-                left = left + (unit.reduce.seconds if back else 0.0)
-                total, more, behind = total + took, left - behind, left
-            rest = max(number - _SETTLED, 0)
-            total, behind = total + rest * took, np.maximum(behind + rest * more, 0.0)
+                took, left = self._beside(compute, gather, reduce, behind)
+                total, more, behind = total + took, left + new - behind, left + new
+            if (rest := number - _SETTLED) > 0:
+                # They go on as the last one, until nothing is left of what was behind before.
+                final, _ = self._beside(compute, gather, reduce, new)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    drained = np.where(more < 0, (new - behind) / more, rest)
+                going = np.clip(drained, 0, rest)
+                total = total + going * took + (rest - going) * final
+                behind = np.maximum(behind + going * more, new)
         return total, behind
 
     def _beside(
@@ -357,3 +366,7 @@ class _Group:
         degrees, at = np.unique(self.layouts.tp, return_inverse=True)
         held = np.array([table_shard(layers, tp, pads_vocab=pads) for tp in degrees.tolist()])[at]
         return self.layers.calls("ends", Operation.ALL_REDUCE, 2.0 * held).seconds
+
+
+def _nothing(calls: Calls) -> Calls:
+    return Calls(*(np.zeros_like(array) for array in (calls.seconds, calls.work, calls.channels)))

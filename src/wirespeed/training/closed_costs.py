@@ -1,7 +1,8 @@
 """closed_costs: costs of layers and collectives as arrays over layouts.
 
 What many layouts have in common is worked out once: kernels for each (tp, sequence parallelism, cp,
-micro-batch, recompute), collectives for each shape of the groups of ranks, parameters for each tp.
+micro-batch, recompute, whether there are several micro-batches), collectives for each shape of the
+groups of ranks, parameters for each tp.
 """
 
 from __future__ import annotations
@@ -65,8 +66,10 @@ class Costs:
     def of(self, layouts: LayoutArrays) -> LayerArrays:
         """The costs under these layouts."""
         sequence = layouts.sequence_parallel.astype(np.int64)
+        # With a second micro-batch gradients are added up.
+        several = self.job.global_batch // (layouts.dp * layouts.micro_batch) > 1
         columns = (layouts.tp, sequence, layouts.cp, layouts.micro_batch, layouts.recompute)
-        keys, inverse = _unique(*columns)
+        keys, inverse = _unique(*columns, several.astype(np.int64))
         table = np.array([[_row(two) for two in self._kernel(key)] for key in keys])
         costs = table[inverse]  # [layouts, layers, back, of compute, calls, launch]
         degrees, at = _unique(layouts.tp)
@@ -120,7 +123,7 @@ class Costs:
     def _kernel(self, key: tuple[int, ...]) -> list[tuple[Cost, Cost]]:
         """Forward and backward of each kind of layer."""
         if key not in self._kernels:
-            tp, sequence, cp, micro, recompute = key
+            tp, sequence, cp, micro, recompute, several = key
             layout = replace(
                 self.job.layout,
                 dp=1,
@@ -132,7 +135,8 @@ class Costs:
                 recompute=RECOMPUTES[recompute],
                 sequence_parallel=bool(sequence),
             )
-            job, framework = replace(self.job, layout=layout), framework_of(self.job.framework)
+            job = replace(self.job, layout=layout, global_batch=micro * (1 + several))
+            framework = framework_of(job.framework)
             passes = Passes(
                 job,
                 habit_of(job.framework),
