@@ -19,6 +19,7 @@ from wirespeed.comparison.machines import collective_of, group_on, inputs_of
 from wirespeed.diagnosis.attribution import attribute
 from wirespeed.diagnosis.case import Case, Compared
 from wirespeed.diagnosis.records import verdicts
+from wirespeed.diagnosis.redact import redacted
 from wirespeed.diagnosis.report import (
     DoctorReport,
     comparison_of,
@@ -80,6 +81,33 @@ def doctor(*sources: str, on: Cluster | ClusterOf | str | None = None) -> Doctor
             remedy="give the output of nccl-tests and of `nvidia-smi topo -m`",
         )
     return with_inputs(_on_evidence(read, on), given)
+
+
+def write_redacted(sources: Iterable[str], folder: str) -> list[Path]:
+    """Copies of sources without names, addresses and serials, in a new folder; what was written.
+
+    Raises UsageError where the folder holds something already, InputError where a source cannot be
+    read.
+    """
+    to = Path(folder).expanduser()
+    if to.exists() and any(to.iterdir()):
+        raise UsageError(
+            "the folder is not empty",
+            where="--redact",
+            why=f"copies would stand beside what is in {folder}",
+            remedy="name a new folder",
+        )
+    read = _Read()
+    texts = {
+        name: decode(data, file=name) for source in sources for name, data in _texts(source, read)
+    }
+    to.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, text in redacted(texts).items():
+        file = to / Path(name).name
+        file.write_text(text, encoding="utf-8")
+        written.append(file)
+    return written
 
 
 def _on_records(text: Text) -> DoctorReport:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from wirespeed.cli.options import (
+    OUTPUT,
     THIS_MACHINE,
     USUAL_LIBRARY,
     Json,
@@ -29,6 +31,7 @@ def doctor(
     on: On = "",
     machine: MachineOptions = THIS_MACHINE,
     library: LibraryOptions = USUAL_LIBRARY,
+    redact: Annotated[str | None, Parameter(group=OUTPUT)] = None,
     json: Json = False,
 ) -> int:
     """What is wrong with a machine or a run, where it is seen and what to do; or that nothing is.
@@ -44,6 +47,9 @@ def doctor(
         Which machines.
     library
         Which library.
+    redact
+        A new folder for copies of the files without names, addresses, serials: to be shown to
+        others.
     json
         JSON in place of text.
     """
@@ -57,6 +63,11 @@ def doctor(
         given = machine.nodes or (None if nodes is None else str(nodes))
         return clusters(on, replace(machine, nodes=given), library)[0]
 
+    if redact is not None:
+        from wirespeed._api.doctor import write_redacted
+
+        for copy in write_redacted(files, redact):
+            print(f"written: {copy}", file=sys.stderr)
     report = report_on(*files, on=made if on else None)
     show(report, json=json)
     return 0 if report.verdict == "ok" else FOUND

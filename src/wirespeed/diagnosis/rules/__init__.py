@@ -12,6 +12,7 @@ from wirespeed.diagnosis.rules import (
     machine,
     measurement,
     network,
+    pairs,
 )
 from wirespeed.diagnosis.rules._registry import RULES, Rule, rule
 
@@ -24,5 +25,6 @@ __all__ = [
     "machine",
     "measurement",
     "network",
+    "pairs",
     "rule",
 ]
