@@ -29,7 +29,10 @@ NAMES = [
         "expect",
         "faults",
         "load",
+        "model",
+        "scale",
         "topo",
+        "train",
         "validate",
     ),
 ]
@@ -46,6 +49,9 @@ KEYWORDS = {
     "faults": {"op", "on", "size"},
     "validate": {"records"},
     "load": {"path"},
+    "model": {"name_or_config"},
+    "train": {"model", "on", "layout", "global_batch", "seq"},
+    "scale": {"model", "on", "nodes", "layout"},
 }
 
 

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from wirespeed._api.expect import expect
     from wirespeed._api.faults import faults
     from wirespeed._api.load import load
+    from wirespeed._api.models import model
     from wirespeed._api.topo import topo
+    from wirespeed._api.train import scale, train
     from wirespeed._api.validate import validate
     from wirespeed.errors import WirespeedError
 
@@ -40,7 +42,10 @@ __all__ = [
     "expect",
     "faults",
     "load",
+    "model",
+    "scale",
     "topo",
+    "train",
     "validate",
 ]
 
@@ -56,7 +61,10 @@ _HOMES = {
     "expect": "wirespeed._api.expect",
     "faults": "wirespeed._api.faults",
     "load": "wirespeed._api.load",
+    "model": "wirespeed._api.models",
+    "scale": "wirespeed._api.train",
     "topo": "wirespeed._api.topo",
+    "train": "wirespeed._api.train",
     "validate": "wirespeed._api.validate",
 }
 

@@ -19,8 +19,11 @@ RESULTS = {
     "wirespeed.doctor/1": ("wirespeed.diagnosis.report", "DoctorReport"),
     "wirespeed.expect/1": ("wirespeed.comparison.expect", "ExpectReport"),
     "wirespeed.faults/1": ("wirespeed.planning.faults", "FaultReport"),
+    "wirespeed.scale/1": ("wirespeed.planning.scaling", "ScaleReport"),
     "wirespeed.topo/1": ("wirespeed.topology.report", "TopoReport"),
+    "wirespeed.train/1": ("wirespeed.training.result", "StepForecast"),
     "wirespeed.validate/1": ("wirespeed.validation.report", "ValidationReport"),
+    "wirespeed.validate_training/1": ("wirespeed.validation.training_report", "TrainingReport"),
 }
 """Schema -> where its class is; loaded when such a file is."""
 

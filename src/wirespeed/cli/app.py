@@ -13,7 +13,9 @@ from wirespeed.cli.diff import diff
 from wirespeed.cli.doctor import doctor
 from wirespeed.cli.expect import expect
 from wirespeed.cli.faults import faults
+from wirespeed.cli.scale import scale
 from wirespeed.cli.topo import topo
+from wirespeed.cli.train import train
 from wirespeed.cli.validate import validate
 
 VERBS: dict[str, Callable[..., int]] = {
@@ -23,7 +25,9 @@ VERBS: dict[str, Callable[..., int]] = {
     "doctor": doctor,
     "expect": expect,
     "faults": faults,
+    "scale": scale,
     "topo": topo,
+    "train": train,
     "validate": validate,
 }
 

@@ -18,6 +18,7 @@ def validate(
     /,
     *,
     baseline: str | None = None,
+    sample: int | None = None,
     json: Json = False,
     params: Annotated[bool, Parameter(group=OUTPUT)] = False,
 ) -> int:
@@ -26,9 +27,11 @@ def validate(
     Parameters
     ----------
     records
-        A file such as collectives.json: one JSON object a line, or an array of them.
+        A file such as collectives.json or training.json: one JSON object a line, or an array.
     baseline
         A report saved with --json: exit status 1 where a group's median worsened by over a point.
+    sample
+        Of training runs only so many of a series, evenly over it: a quick look.
     json
         JSON in place of tables.
     params
@@ -48,14 +51,12 @@ def validate(
             why="it names the file of measurements to forecast",
             remedy="`wirespeed validate --help` lists arguments and options",
         )
-    from wirespeed._api.validate import read_bytes
+    from wirespeed._api.validate import lost_ground
     from wirespeed._api.validate import validate as report_on
-    from wirespeed.validation.baseline import read_baseline, worsened
 
-    before = read_baseline(read_bytes(baseline), file=baseline) if baseline else ()
-    report = report_on(records)
+    report = report_on(records, sample=sample)
+    worse = lost_ground(report, baseline) if baseline else []
     show(report, json=json)
-    worse = worsened(before, report.groups)
     for entry in worse:
         print(f"worse than {baseline}: {entry}", file=sys.stderr)
     return WORSE if worse else 0

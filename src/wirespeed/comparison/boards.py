@@ -46,6 +46,9 @@ def board_of(facts: BoardFacts) -> Board:
     """
     model = gpu(facts.gpu)
     fitting = [design for design in _designs() if _carries(design, model, facts)]
+    if not fitting:
+        # Sources say SXM2 of a DGX-2 too, whose V100s are SXM3.
+        fitting = [d for d in _designs() if _carries(d, model, facts, any_socket=True)]
     notes: list[Notice] = []
     if fitting:
         design = min(fitting, key=lambda d: _distance(d, model, facts))
@@ -68,9 +71,13 @@ def _family(model: Gpu) -> str:
     return re.sub(r"-\d+gb$", "", model.key)
 
 
-def _carries(design: NodeDesign, model: Gpu, facts: BoardFacts) -> bool:
-    own = gpu(design.gpu)
-    return _family(own) == _family(model) and design.gpus >= facts.gpus_per_node
+def _carries(
+    design: NodeDesign, model: Gpu, facts: BoardFacts, *, any_socket: bool = False
+) -> bool:
+    own, wanted = _family(gpu(design.gpu)), _family(model)
+    if any_socket:
+        own, wanted = (re.sub(r"-sxm\d$", "-sxm", name) for name in (own, wanted))
+    return own == wanted and design.gpus >= facts.gpus_per_node
 
 
 def _distance(design: NodeDesign, model: Gpu, facts: BoardFacts) -> tuple[float, ...]:

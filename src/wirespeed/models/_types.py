@@ -49,6 +49,8 @@ class Attention(msgspec.Struct, frozen=True, tag=True):
     """Tokens back that are seen; None: all."""
     value_dim: int | None = None
     """Width of a value's head where it is not `head_dim` (MLA)."""
+    dropout: bool = False
+    """Whether probabilities are dropped: one more matrix and its mask where they are kept."""
 
 
 class Pointwise(msgspec.Struct, frozen=True, tag=True):
@@ -117,3 +119,14 @@ class Model(msgspec.Struct, frozen=True):
     tied: bool = False
     notes: tuple[str, ...] = ()
     """What the configuration left open, and what was taken."""
+
+    @property
+    def parameters(self) -> int:
+        """Parameters, tied tables once."""
+        from wirespeed.models.counts import parameters
+
+        return parameters(self)
+
+    def __repr__(self) -> str:
+        blocks = sum(layer.kind in ("block", "stage") for layer in self.layers)
+        return f"Model({self.name}: {self.family}, {self.parameters:,} parameters, {blocks} layers)"

@@ -122,12 +122,12 @@ def read_records(data: str | bytes, *, file: str) -> tuple[list[Record], list[Ba
     """
     good: list[Record] = []
     bad: list[BadRecord] = []
-    for position, text in enumerate(_objects(data)):
+    for position, text in enumerate(objects(data)):
         try:
             good.append(_record(position, msgspec.json.decode(text, type=_Raw, strict=False)))
         except msgspec.MsgspecError as error:
             bad.append(BadRecord(position, f"not a record: {error}"))
-    if not good and not any(b"{" in text for text in _objects(data)):
+    if not good and not any(b"{" in text for text in objects(data)):
         raise InputError(
             "there are no records here",
             where=file,
@@ -142,7 +142,7 @@ def are_records(data: str | bytes) -> bool:
     raw = data.encode() if isinstance(data, str) else data
     if raw.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
         return False
-    first = next((text for text in _objects(raw) if text.startswith(b"{")), b"")
+    first = next((text for text in objects(raw) if text.startswith(b"{")), b"")
     try:
         keys = msgspec.json.decode(first, type=dict[str, msgspec.Raw])
     except msgspec.MsgspecError:
@@ -150,7 +150,7 @@ def are_records(data: str | bytes) -> bool:
     return {"collective", "rows"} <= set(keys)
 
 
-def _objects(data: str | bytes) -> Iterator[bytes]:
+def objects(data: str | bytes) -> Iterator[bytes]:
     """The text of each object: of a whole array if it is sound, else line by line."""
     raw = data.encode() if isinstance(data, str) else data
     raw = raw.removeprefix(b"\xef\xbb\xbf")

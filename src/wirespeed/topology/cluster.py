@@ -108,10 +108,19 @@ def build_cluster(
         fabric=fabric[0] if fabric else "",
         router=Router(topology),
         compute={},
-        warnings=machine.warnings,
+        warnings=(*machine.warnings, *map(_for_steps, filter(_is_for_steps, edits))),
     )
     overlays = [c for c in edits if c.kind is not ChangeKind.MACHINE and not is_rail_only(c)]
     return replace(changed(cluster, overlays), changes=tuple(edits))
+
+
+def _is_for_steps(change: Change) -> bool:
+    return change.kind is ChangeKind.MACHINE and change.subject in ("hbm", "gemm")
+
+
+def _for_steps(change: Change) -> Notice:
+    text = f"{change} makes training steps faster; collectives do not depend on it"
+    return Notice("for-steps-only", text)
 
 
 def is_rail_only(change: Change) -> bool:

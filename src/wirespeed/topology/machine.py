@@ -74,7 +74,8 @@ def alter_machine(machine: Machine, changes: Iterable[Change]) -> Machine:
     for change in changes:
         value = float(change.value)
         match change.subject:
-            case "nodes":
+            case "nodes" | "hbm" | "gemm":
+                # What a GPU computes with is read by a training step, from the changes themselves.
                 continue
             case "nic":
                 unit = _with_nic_rate(unit, gbps(value))

@@ -40,6 +40,10 @@ class Layout(msgspec.Struct, frozen=True):
     micro_batch: int | None = None
     """Sequences (or images) of a micro-batch on one data-parallel rank."""
     recompute: Recompute | None = None
+    rank_order: str | None = None
+    """Kinds of parallelism from neighbouring ranks outwards, such as `tp-cp-ep-dp-pp`."""
+    stage_layers: tuple[int, ...] | None = None
+    """Blocks of each model chunk in the pipeline's order; None: as the framework splits."""
 
     @property
     def gpus(self) -> int:

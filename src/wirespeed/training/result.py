@@ -40,13 +40,24 @@ class StepForecast(Result, frozen=True, kw_only=True, tag_field="schema", tag="w
 
     model: str
     cluster: str
+    fabric: str = ""
+    """What joins the nodes; empty on one."""
+    nodes: int = 1
     gpus: int
+    framework: str = ""
+    precision: str = ""
+    global_batch: int = 0
+    """Sequences, or images, of the step."""
+    seq_len: int = 1
     layout: dict[str, str | int | bool | None]
     chosen: tuple[str, ...] = ()
-    """Fields of the layout that were left open and chosen here."""
+    """What was left open and chosen here, by the names of the fields."""
     step_time_s: float
     low_s: float | None = None
     high_s: float | None = None
+    """Four of five published steps of its class lie between these; None: none was published."""
+    band_of: str = ""
+    """The class of published steps that the band is from, in words."""
     tokens_per_s_per_gpu: float
     mfu: float
     hfu: float

@@ -36,12 +36,17 @@ def read_baseline(data: bytes, *, file: str) -> tuple[Group, ...]:
     try:
         return msgspec.json.decode(data, type=_Saved).groups
     except msgspec.DecodeError as error:
-        raise InputError(
-            "this is no baseline",
-            where=file,
-            why=str(error),
-            remedy="save one with `wirespeed validate FILE --json`",
-        ) from None
+        raise no_baseline(file, str(error)) from None
+
+
+def no_baseline(file: str, why: str) -> InputError:
+    """The error for a file that holds no groups."""
+    return InputError(
+        "this is no baseline",
+        where=file,
+        why=why,
+        remedy="save one with `wirespeed validate FILE --json`",
+    )
 
 
 def worsened(before: Iterable[Group], now: Iterable[Group]) -> list[Worsened]:

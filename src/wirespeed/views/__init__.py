@@ -17,8 +17,11 @@ _VIEWS = {
     "wirespeed.doctor/1": "wirespeed.views.doctor",
     "wirespeed.expect/1": "wirespeed.views.expect",
     "wirespeed.faults/1": "wirespeed.views.faults",
+    "wirespeed.scale/1": "wirespeed.views.scale",
     "wirespeed.topo/1": "wirespeed.views.topo",
+    "wirespeed.train/1": "wirespeed.views.train",
     "wirespeed.validate/1": "wirespeed.views.validate",
+    "wirespeed.validate_training/1": "wirespeed.views.validate_training",
 }
 
 
