@@ -17,7 +17,7 @@ help:
 	@echo "make demo        read an 8-GPU node and forecast its all-reduce on 1, 2 and 16 of them"
 	@echo "make test        all tests; LAYERS=fast for one of: $(LAYERS)"
 	@echo "make lint        ruff, mypy, import-linter"
-	@echo "make validation  forecasts beside published measurements: docs/*validation.md"
+	@echo "make validation  forecasts beside published measurements: docs/*validation.md, docs/doctor.md"
 	@echo "make fit         parameters and bands anew from published measurements"
 	@echo "make fuzz        property tests with EXAMPLES=$(EXAMPLES) random cases each"
 	@echo "make bench       times and memory of whole commands beside their targets"
@@ -40,6 +40,7 @@ lint: lint-env
 validation: core-env
 	.venv/bin/python tools/generate_validation_docs.py $(RECORDS) $(ACCEPT)
 	.venv/bin/python tools/generate_training_validation.py $(RUNS) $(ACCEPT)
+	.venv/bin/python tools/generate_doctor_docs.py $(RECORDS)
 
 fit: core-env
 	.venv/bin/python tools/fit.py $(RECORDS)

@@ -72,6 +72,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing")
     check = parser.parse_args().check
+    if not Path(sys.executable).with_name("wirespeed").exists():
+        print("wirespeed is not installed beside this Python: run `make docs`", file=sys.stderr)
+        return 2
     status = 0
     for page in pages():
         name, text = page.relative_to(ROOT), page.read_text()

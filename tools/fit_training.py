@@ -45,7 +45,7 @@ def main(words: list[str]) -> None:
     records, _ = read_training_records(data, file=words[0])
     runs = prepared(chosen(records))
     start = beginning()
-    keys = [key for key, value in start.items() if value.start is not None and _own(key)]
+    keys = fitted_keys(start)
     print(f"{len(runs)} runs of {len({r.record.fold for r in runs})} folds, {len(keys)} parameters")
     if "--cross" in words:
         off = np.zeros(len(runs))
@@ -61,6 +61,17 @@ def main(words: list[str]) -> None:
     best = fitted(runs, start, keys, rounds=ROUNDS)
     write(best, keys)
     print(table(runs, errors(runs, best)))
+
+
+def fitted_keys(start: Mapping[str, PaceValue]) -> list[str]:
+    """The parameters that are fitted."""
+    return [key for key, value in start.items() if value.start is not None and _own(key)]
+
+
+def fit(runs: Sequence[Run]) -> Mapping[str, PaceValue]:
+    """All parameters with those fitted that runs decide."""
+    start = beginning()
+    return fitted(runs, start, fitted_keys(start), rounds=ROUNDS)
 
 
 def chosen(records: Sequence[TrainingRecord]) -> list[TrainingRecord]:
@@ -104,7 +115,7 @@ def write(best: Mapping[str, PaceValue], keys: Sequence[str]) -> None:
         assert section is not None, key
         changed = re.sub(
             rf"^({name} = \{{ value = )[^,]+",
-            rf"\g<1>{best[key].value:.3g}",
+            rf"\g<1>{float(f'{best[key].value:.3g}'):g}",
             section[0],
             flags=re.M,
         )

@@ -14,10 +14,12 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
 import tomli_w
+from fit_training import chosen, fit
 
 from wirespeed.comparison.training_bands import StepBandFile, step_bands
 from wirespeed.readers.training_records import read_training_records
@@ -286,7 +288,8 @@ def main() -> int:
     good, bad = read_training_records(options.records.read_bytes(), file=str(options.records))
     result = training_report(good, bad)
     if options.cross:
-        write_held_out(result, held_out(good, told=lambda text: print(text, file=sys.stderr)))
+        said = partial(print, file=sys.stderr, flush=True)
+        write_held_out(result, held_out(good, chosen(good), fit, said))
     seconds = read_held_out(result.parameters.hash)
     without = unseen(result.rows, seconds) if seconds else None
     PAGE.write_text(page(result, without), encoding="utf-8")

@@ -16,6 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+import step_example
+from worked import GB, MS, US, Line, Worked
+
 from wirespeed import cluster
 from wirespeed.catalog import parameters
 from wirespeed.collectives.candidates import laid_schedules
@@ -30,29 +33,13 @@ from wirespeed.topology.kinds import ComponentKind, LinkKind
 from wirespeed.topology.router import Way
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-PAGES = ("how-a-bandwidth-is-made.md", "how-a-time-is-made.md")
+PAGES = ("how-a-bandwidth-is-made.md", "how-a-time-is-made.md", "how-a-step-is-made.md")
 BLOCK = re.compile(r"(?<=<!-- sum )([\w-]+)( -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 MACHINE = "dgx-h100"
 LARGE, SMALL = 16 * 2**30, 8
 GPUS = 8
 """Of a node."""
-MS, US, GB = 1e-3, 1e-6, 1e9
-
-
-class Line(NamedTuple):
-    """What is worked out, how, and what comes out."""
-
-    what: str
-    sum: str
-    result: str
-
-
-class Worked(NamedTuple):
-    """A sum as lines, and the time [s] that it ends in."""
-
-    lines: tuple[Line, ...]
-    time: float
 
 
 class Priced(NamedTuple):
@@ -300,6 +287,7 @@ SUMS: dict[str, Callable[[], Worked]] = {
     "ring-16": lambda: ring_beyond(16),
     "nvls-1": nvls_on_one_node,
     "small-ring": small_ring,
+    **step_example.SUMS,
 }
 
 
@@ -315,6 +303,7 @@ def parameter_table() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "parameters": parameter_table,
     "hash": lambda: f"Parameters `{parameters().digest}`.\n",
+    **step_example.TABLES,
 }
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from wirespeed._api.check import check
     from wirespeed._api.clusters import cluster
     from wirespeed._api.collective import bound, collective, curve
+    from wirespeed._api.diff import diff
+    from wirespeed._api.doctor import doctor
     from wirespeed._api.expect import expect
     from wirespeed._api.faults import faults
     from wirespeed._api.load import load
@@ -35,6 +37,8 @@ __all__ = [
     "cluster",
     "collective",
     "curve",
+    "diff",
+    "doctor",
     "expect",
     "faults",
     "load",
@@ -52,6 +56,8 @@ _HOMES = {
     "cluster": "wirespeed._api.clusters",
     "collective": "wirespeed._api.collective",
     "curve": "wirespeed._api.collective",
+    "diff": "wirespeed._api.diff",
+    "doctor": "wirespeed._api.doctor",
     "expect": "wirespeed._api.expect",
     "faults": "wirespeed._api.faults",
     "load": "wirespeed._api.load",

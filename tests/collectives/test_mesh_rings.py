@@ -48,9 +48,14 @@ def most_rings(lanes: np.ndarray) -> int:
     return best(tuple(lanes.ravel().tolist()), 0)
 
 
-@pytest.mark.parametrize(("gpus", "rings"), [(2, 1), (3, 2), (4, 4), (6, 2), (7, 4), (8, 6)])
+@pytest.mark.parametrize(
+    ("gpus", "rings"), [(2, 1), (3, 2), (4, 4), (5, 2), (6, 2), (7, 4), (8, 6)]
+)
 def test_the_cube_mesh_of_a_dgx_1_has_these_rings(gpus, rings):
-    """As NCCL finds them; two GPUs are one ring over all their lanes."""
+    """As NCCL finds them; two GPUs are one ring over all their lanes.
+
+    The fifth of five hangs on the first alone: rings come to it and go on through that one.
+    """
     on = cluster("dgx-1v")
     orders = local_orders(on, group(on, list(range(gpus))).gpus)
     assert sum(lanes for _, lanes in orders) == rings
@@ -102,9 +107,15 @@ def local_lanes(on) -> list[float]:
     return [lanes for _, lanes in local_orders(on, on.topology.gpus().astype(np.int64))]
 
 
-def test_a_mesh_that_no_ring_closes_falls_back_on_the_pcie_tree():
-    """GPU 0 keeps one neighbour: it can be in no ring over NVLink."""
+def test_a_gpu_that_keeps_one_neighbour_is_reached_through_it():
     cut = [f"gpu0-gpu{g}=down" for g in (1, 2, 3)]
+    orders = local_orders(on := cluster("dgx-1v", 1, *cut), on.topology.gpus().astype(np.int64))
+    assert sum(lanes for _, lanes in orders) == 2
+    assert sorted(orders[0][0].tolist()) == list(range(8))
+
+
+def test_a_gpu_without_neighbours_leaves_the_pcie_tree():
+    cut = [f"gpu0-gpu{g}=down" for g in (1, 2, 3, 4)]
     orders = local_orders(on := cluster("dgx-1v", 1, *cut), on.topology.gpus().astype(np.int64))
     assert len(orders) == 1
     assert sorted(orders[0][0].tolist()) == list(range(8))

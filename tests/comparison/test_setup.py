@@ -112,7 +112,8 @@ def test_settings_that_only_name_the_default_are_not_set():
         ({"dtype": "posit"}, "unknown-dtype"),
         ({"launch": "by hand"}, "unknown-launch"),
         ({"algo": "recursive doubling"}, "unknown-algorithm"),
-        ({"nccl_version": "NCCLX"}, "unknown-version"),
+        ({"nccl_version": "NCCLX"}, "unknown-library"),
+        ({"nccl_version": "the newest"}, "unknown-version"),
         ({"nodes": 2, "fabric": "some wires"}, "unknown-fabric"),
     ],
 )
@@ -134,6 +135,9 @@ def test_a_gpu_without_a_preset_stands_on_a_pcie_node_and_that_is_said():
         ({"collective": "alltoall_raw"}, "not forecast"),
         ({"per_node": 64}, "no preset"),
         ({"per_node": 1}, "on 1 GPU"),
+        ({"nodes": 0, "ranks": 8}, "0 nodes"),
+        ({"per_node": 0, "ranks": 8}, "0 GPUs on a node"),
+        ({"ranks": -8}, "-8 ranks"),
     ],
 )
 def test_what_cannot_be_forecast_has_a_reason(facts, reason):

@@ -28,7 +28,7 @@ def generator(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 
 def test_every_sum_is_held_against_a_forecast(generator):
-    assert set(generator.SUMS) == set(CASES)
+    assert set(generator.SUMS) == {*CASES, "step", "step-forward", "step-backward"}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -39,6 +39,21 @@ def test_a_sum_by_hand_ends_in_the_forecast(generator, name):
     row = ws.collective("all_reduce", on, sizes=size, algo=algorithm, proto=protocol).rows[0]
     assert row.algorithm == algorithm
     assert generator.SUMS[name]().time == pytest.approx(row.time_us * 1e-6, rel=1e-9)
+
+
+def test_a_step_by_hand_is_the_forecast(generator):
+    step = generator.step_example
+    words = {"global_batch": step.BATCH, "seq": step.SEQ, "explain": False}
+    found = ws.train(step.MODEL, step.MACHINE, step.LAYOUT, **words)
+    assert step.SUMS["step"]().time == pytest.approx(found.step_time_s, rel=1e-9)
+    assert found.breakdown_s.host == 0
+
+
+def test_a_blocks_passes_by_hand_are_most_of_the_step(generator):
+    sums = generator.step_example.SUMS
+    both = sums["step-forward"]().time + sums["step-backward"]().time
+    assert both * 32 * 8 == pytest.approx(sums["step"]().time, rel=0.5)
+    assert both * 32 * 8 < sums["step"]().time
 
 
 def test_the_sums_on_the_pages_are_todays(generator):

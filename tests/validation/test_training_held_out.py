@@ -51,7 +51,7 @@ def test_a_run_is_forecast_by_a_fit_that_has_not_seen_its_fold():
             for key, entry in pace_table().items()
         }
 
-    found = held_out(runs, fit)
+    found = held_out(runs, runs, fit)
     assert set(found) == {one.position for one in runs}
     parts = dict(zip((one.position for one in runs), parts_of(runs), strict=True))
     for one in runs:

@@ -11,6 +11,7 @@ from wirespeed._api.validate import read_bytes
 from wirespeed.comparison.check import CheckReport, joined
 from wirespeed.comparison.check import check as check_one
 from wirespeed.comparison.machines import collective_of, group_on, nodes_needed, setting_up
+from wirespeed.comparison.pairs import joined_copies
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Measurement, Remark
 from wirespeed.readers import read_text
@@ -35,26 +36,43 @@ def check(file: str, on: Cluster | ClusterOf | None = None) -> CheckReport:
             "nothing was measured here",
             where=name,
             why=f"this is {evidence.format}",
-            remedy="give the output of nccl-tests or rccl-tests",
+            remedy="give the output of nccl-tests, rccl-tests or nvbandwidth",
         )
     reports = [_checked(evidence, measured, on) for measured in evidence.measurements]
     given = inputs_of(file=file, on=on if isinstance(on, Cluster) else None)
-    return with_inputs(joined(reports), given)
+    return with_inputs(joined(_by_kind(reports, evidence.measurements)), given)
+
+
+def _by_kind(
+    reports: Sequence[CheckReport], measurements: Sequence[Measurement]
+) -> list[CheckReport]:
+    """The reports, where all copies of one operation, one way or both, make one."""
+    kinds: dict[tuple[str, bool], list[int]] = {}
+    kept: list[CheckReport] = []
+    for at, measured in enumerate(measurements):
+        if measured.source:
+            kinds.setdefault((measured.operation, measured.bidirectional), []).append(at)
+        else:
+            kept.append(reports[at])
+    for places in kinds.values():
+        pairs = [(measurements[at].source, measurements[at].target) for at in places]
+        kept.append(joined_copies([reports[at] for at in places], pairs))
+    return kept
 
 
 def _checked(
     evidence: Evidence, measured: Measurement, on: Cluster | ClusterOf | None
 ) -> CheckReport:
-    notices = _notices([*evidence.remarks, *measured.remarks])
+    notices = notices_of([*evidence.remarks, *measured.remarks])
     if on is None:
         setup, cluster, group = setting_up(evidence, measured)
         return check_one(measured, setup.collective, cluster, group, remarks=notices)
-    cluster = on if isinstance(on, Cluster) else _of_size(on, evidence, measured)
+    cluster = on if isinstance(on, Cluster) else cluster_for(on, evidence, measured)
     group = group_on(cluster, measured)
     return check_one(measured, collective_of(measured), cluster, group, remarks=notices)
 
 
-def _of_size(make: ClusterOf, evidence: Evidence, measured: Measurement) -> Cluster:
+def cluster_for(make: ClusterOf, evidence: Evidence, measured: Measurement) -> Cluster:
     """The cluster that holds the ranks; a rack as a whole where they are no more than its own."""
     one = make(None)
     per_node = max(1, len(one.topology.gpus()) // one.nodes)
@@ -67,7 +85,8 @@ def _of_size(make: ClusterOf, evidence: Evidence, measured: Measurement) -> Clus
     return replace(cluster, software=replace(cluster.software, version=numbers))
 
 
-def _notices(remarks: Sequence[Remark]) -> list[Notice]:
+def notices_of(remarks: Sequence[Remark]) -> list[Notice]:
+    """What a reader remarked, as results say it."""
     return [
         Notice(remark.code, remark.text, f"line {remark.line}" if remark.line else "")
         for remark in remarks

@@ -15,6 +15,8 @@ from wirespeed.topology.result import Result
 RESULTS = {
     "wirespeed.check/1": ("wirespeed.comparison.check", "CheckReport"),
     "wirespeed.collective/1": ("wirespeed.collectives.result", "CollectiveForecast"),
+    "wirespeed.diff/1": ("wirespeed.comparison.diff", "DiffReport"),
+    "wirespeed.doctor/1": ("wirespeed.diagnosis.report", "DoctorReport"),
     "wirespeed.expect/1": ("wirespeed.comparison.expect", "ExpectReport"),
     "wirespeed.faults/1": ("wirespeed.planning.faults", "FaultReport"),
     "wirespeed.scale/1": ("wirespeed.planning.scaling", "ScaleReport"),

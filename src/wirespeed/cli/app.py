@@ -9,6 +9,8 @@ import cyclopts
 from wirespeed._version import __version__
 from wirespeed.cli.check import check
 from wirespeed.cli.collective import collective
+from wirespeed.cli.diff import diff
+from wirespeed.cli.doctor import doctor
 from wirespeed.cli.expect import expect
 from wirespeed.cli.faults import faults
 from wirespeed.cli.scale import scale
@@ -19,6 +21,8 @@ from wirespeed.cli.validate import validate
 VERBS: dict[str, Callable[..., int]] = {
     "check": check,
     "collective": collective,
+    "diff": diff,
+    "doctor": doctor,
     "expect": expect,
     "faults": faults,
     "scale": scale,

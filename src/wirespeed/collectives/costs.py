@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -57,7 +58,8 @@ class Costs:
         call: by protocol, s that a call costs besides its steps.
         message: [media] s for each message beside the steps that data waits for.
         nvls_step, sharp_step: [s] through NVSwitches or switches of the fabric.
-        fill: [media] s of overhead in the pipeline for each step; `nvls_fill` through NVSwitches.
+        fill: [media] s of overhead in the pipeline for each step; `nvls_fill` through the
+            NVSwitches of eight GPUs.
         local: [s/B] that a GPU needs to move data within its memory by its copying threads.
     """
 
@@ -100,6 +102,17 @@ def cost_class(cluster: Cluster, launch: str) -> CostClass:
     )
 
 
+def _net_step(protocol: Protocol, net: Callable[[str], float], parameters: Parameters) -> float:
+    """[us] of a step over a network.
+
+    A line of LL128 waits for what a word of LL waits for, and then for more bytes: so many times
+    as long on every network.
+    """
+    if protocol is Protocol.LL128:
+        return net("step_ll") * parameters.number("protocol.ll128.network_step")
+    return net(f"step_{protocol.value.lower()}")
+
+
 def _network(cluster: Cluster) -> str:
     """The network as the parameters know it: EFA since its second version is another one."""
     network, generation = cluster.machine.network, cluster.machine.network_generation
@@ -134,7 +147,9 @@ def costs_of(kind: CostClass, parameters: Parameters) -> Costs:
         word = protocol.value.lower()
         # Between GPUs LL128 and Simple wait alike: both hand over whole lines, not words.
         inner = own("step_ll" if protocol is Protocol.LL else "step_simple")
-        step[protocol] = np.array([inner, pcie(f"step_{word}"), net(f"step_{word}")])
+        step[protocol] = np.array(
+            [inner, pcie(f"step_{word}"), _net_step(protocol, net, parameters)]
+        )
         if protocol is Protocol.SIMPLE:
             # LL128 spares the fence that Simple needs: a step of it never waits longer.
             step[Protocol.LL128] = np.minimum(step[Protocol.LL128], step[protocol])

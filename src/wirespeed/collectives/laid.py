@@ -16,7 +16,7 @@ from wirespeed.collectives.library.p2p_channels import P2pChannels
 from wirespeed.collectives.narrow import through_channels
 from wirespeed.collectives.peers import domain_of
 from wirespeed.collectives.protocol import Protocol
-from wirespeed.collectives.schedule import Phase, Schedule
+from wirespeed.collectives.schedule import Phase, Schedule, Spokes
 from wirespeed.topology.kinds import ComponentKind, LinkKind
 from wirespeed.topology.model import Topology
 
@@ -24,6 +24,8 @@ Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 Loads = dict[Term, Floats]
 
+USUAL_HEADS = 8
+"""GPUs of the boards by which `nvls_fill` is counted."""
 _MOST_OVERHEAD = 4.0
 """No share is below a quarter: a resource with a quarter of the load is never the bottleneck."""
 
@@ -55,6 +57,8 @@ class Laid:
     local: float
     messages: Floats
     """[media] messages beside the steps that data waits for."""
+    heads: int = 0
+    """GPUs of a domain that NVSwitches add up for, each a part of the data; 0 for none."""
 
 
 def lay(
@@ -70,7 +74,7 @@ def lay(
     """
     loads: Loads = {}
     links, steps, switched = 0.0, np.zeros(len(Medium)), np.zeros(2)
-    carried = np.zeros(len(Medium))
+    carried, heads = np.zeros(len(Medium)), 0
     for phase in schedule.phases:
         for moved, share, given in _moved(phase, on):
             add_loads(loads, moved.loads, phase.repeat)
@@ -85,6 +89,7 @@ def lay(
         if phase.spokes is not None:
             add_loads(loads, on.carry_spokes(phase.spokes), 1)
             switched += np.array(phase.spoke_waits)
+            heads = max(heads, _heads(phase.spokes, on))
     topology = on.cluster.topology
     if beside:
         used = _total(loads, slice(None)) > 0
@@ -106,6 +111,7 @@ def lay(
         switched=switched,
         local=schedule.local,
         messages=_spread(schedule.messages, carried),
+        heads=heads,
     )
 
 
@@ -146,9 +152,9 @@ def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
     waiting += float(laid.messages @ costs.message)
     waiting += float(laid.switched @ np.array([costs.nvls_step, costs.sharp_step]))
     call = costs.call[protocol] + (costs.direct_call if direct else 0.0)
-    fill = float((laid.steps + laid.messages) @ costs.fill) + (
-        costs.nvls_fill if laid.switched[0] else 0.0
-    )
+    fill = float((laid.steps + laid.messages) @ costs.fill)
+    # Data is cut into a part for each GPU before it is cut into pieces.
+    fill += costs.nvls_fill * laid.heads / USUAL_HEADS
     return Candidate(
         algorithm=laid.algorithm,
         protocol=protocol.value,
@@ -162,6 +168,15 @@ def price(laid: Laid, costs: Costs, protocol: Protocol) -> Candidate:
         exponent=costs.exponent,
         work=tuple(float(seconds[laid.place == p].max(initial=0.0)) for p in Place),
     )
+
+
+def _heads(spokes: Spokes, on: Carrier) -> int:
+    """Ranks of the largest domain that exchange with NVSwitches."""
+    inside = spokes.rank[spokes.nic < 0]
+    if not len(inside):
+        return 0
+    domain = domain_of(on.cluster, on.group.gpus[np.unique(inside)])
+    return int(np.unique(domain, return_counts=True)[1].max())
 
 
 def _spread(messages: int, carried: Floats) -> Floats:

@@ -28,6 +28,9 @@ def local_orders(cluster: Cluster, gpus: Ids) -> list[tuple[Ids, float]]:
     if lanes is None:
         return [(positions, 1.0)]
     rings = disjoint_rings(lanes) if lanes.any() else []
+    if not rings and lanes.any(axis=1).all():
+        # As the library does, which looks for ways through another GPU when it finds no others.
+        rings = disjoint_rings(lanes, through=True)
     if rings:
         return [(np.array(ring, np.int64), float(count)) for ring, count in rings]
     return [(_tree_order(cluster, gpus), 1.0)]

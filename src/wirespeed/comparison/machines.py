@@ -21,9 +21,19 @@ def hosts_of(evidence: Evidence) -> dict[str, int]:
 
 
 def gpu_of(evidence: Evidence) -> str | None:
-    """The GPU model that most ranks state; None where the list of devices is cut."""
-    names = Counter(str(fact.value) for fact in _of_ranks(evidence, "gpu_model"))
+    """The GPU model that most ranks, or devices, state; None where their list is cut."""
+    stated = [*_of_ranks(evidence, "gpu_model"), *_models(evidence)]
+    names = Counter(str(fact.value) for fact in stated)
     return names.most_common(1)[0][0] if names else None
+
+
+def _models(evidence: Evidence) -> list[Fact]:
+    """Models of the GPUs of one host, as tools other than nccl-tests list them."""
+    return [
+        fact
+        for fact in evidence.facts
+        if fact.attribute == "model" and fact.subject.startswith("gpu")
+    ]
 
 
 def inputs_of(evidence: Evidence, measurement: Measurement) -> Inputs:
@@ -32,7 +42,12 @@ def inputs_of(evidence: Evidence, measurement: Measurement) -> Inputs:
     Raises InputError where it does not say on what it ran.
     """
     model, hosts = gpu_of(evidence), hosts_of(evidence)
-    if model is None or measurement.ranks is None:
+    ranks = measurement.ranks
+    if measurement.source and model is not None:
+        # A copy takes one or two of the GPUs that one host lists.
+        hosts = {"": max(len(_models(evidence)), *_numbers(measurement))}
+        ranks = hosts[""]
+    if model is None or ranks is None or not hosts:
         raise InputError(
             "the output does not say on what it ran",
             where=evidence.file,
@@ -46,21 +61,20 @@ def inputs_of(evidence: Evidence, measurement: Measurement) -> Inputs:
             remedy="name the machine with --on: a preset or the output of nvidia-smi topo -m",
         )
     # A cut list shows some of the hosts: all of them have as many ranks as the fullest.
-    per_node = min(max(hosts.values()), measurement.ranks)
-    if sum(hosts.values()) < measurement.ranks and per_node == 1:
-        per_node = min(8, measurement.ranks)
+    per_node = min(max(hosts.values()), ranks)
+    if sum(hosts.values()) < ranks and per_node == 1:
+        per_node = min(8, ranks)
     return Inputs(
-        cluster=RecordCluster(
-            gpu=model, nodes=-(-measurement.ranks // per_node), gpus_per_node=per_node
-        ),
+        cluster=RecordCluster(gpu=model, nodes=-(-ranks // per_node), gpus_per_node=per_node),
         collective=measurement.operation,
-        ranks=measurement.ranks,
+        ranks=ranks,
         nccl_version=_text(evidence, "run", "nccl_version"),
         env=tuple(
             sorted((f.attribute, str(f.value)) for f in evidence.facts if f.subject == "env")
         ),
         launch={"thread": "single process"}.get(measurement.launch or "", measurement.launch),
         dtype=measurement.dtype,
+        bidirectional=measurement.bidirectional,
     )
 
 
@@ -68,6 +82,8 @@ def setting_up(evidence: Evidence, measurement: Measurement) -> tuple[Setup, Clu
     """The run of a measurement on the machine that its own output names."""
     setup, workshop = setup_of(inputs_of(evidence, measurement)), Workshop()
     cluster = workshop.cluster(setup)
+    if measurement.source:
+        return setup, cluster, group_on(cluster, measurement)
     return setup, cluster, workshop.group(setup, cluster)
 
 
@@ -87,6 +103,8 @@ def group_on(cluster: Cluster, measurement: Measurement) -> Group:
     Raises UsageError where the cluster has fewer GPUs.
     """
     whole = everyone(cluster)
+    if measurement.source or measurement.target:
+        return _ends_on(cluster, measurement)
     ranks = measurement.ranks or len(whole)
     if ranks > len(whole):
         raise UsageError(
@@ -103,13 +121,37 @@ def group_on(cluster: Cluster, measurement: Measurement) -> Group:
     return Group(np.concatenate(chosen))
 
 
+def _ends_on(cluster: Cluster, measurement: Measurement) -> Group:
+    """The GPUs of a copy, by their numbers on the first node."""
+    whole = everyone(cluster).gpus
+    numbers = cluster.topology.index[whole]
+    first = cluster.topology.node[whole] == cluster.topology.node[whole[0]]
+    ends = [end for end in (measurement.source, measurement.target) if end.startswith("gpu")]
+    found = [whole[first & (numbers == int(end[3:]))] for end in ends]
+    if any(len(gpus) != 1 for gpus in found):
+        raise UsageError(
+            f"{' and '.join(ends)} are not on one node of {cluster.machine.name}",
+            where="--on",
+            why=f"{measurement.file} was measured between them",
+            remedy="name a machine with as many GPUs",
+        )
+    return Group(np.concatenate(found))
+
+
 def collective_of(measurement: Measurement) -> Collective:
     """What was measured; UnknownName for an operation that is not modelled."""
     return Collective(
         parse_operation(measurement.operation),
         dtype=measurement.dtype or "float",
         launch=measurement.launch or "process",
+        bidirectional=measurement.bidirectional,
     )
+
+
+def _numbers(measurement: Measurement) -> tuple[int, ...]:
+    """How many GPUs there are at least, by the numbers of a copy's ends."""
+    ends = (measurement.source, measurement.target)
+    return tuple(int(end[3:]) + 1 for end in ends if end.startswith("gpu"))
 
 
 def _is_known(name: str) -> bool:

@@ -21,6 +21,7 @@ from wirespeed.comparison.words import (
     dtype_word,
     launch_word,
     network_words,
+    other_library,
     version_word,
 )
 from wirespeed.errors import Infeasible
@@ -174,6 +175,9 @@ def _counts(inputs: Inputs, operation: Operation) -> tuple[int, int, int]:
     """Nodes, GPUs of each that take part, ranks."""
     cluster, ranks = inputs.cluster, inputs.ranks
     nodes, per_node = cluster.nodes, cluster.gpus_per_node
+    for what, count in (("nodes", nodes), ("GPUs on a node", per_node), ("ranks", ranks)):
+        if count is not None and count < 1:
+            raise Infeasible(f"{count} {what}", why="a run has at least one")
     if nodes is None:
         if ranks is None or per_node is None:
             raise Infeasible("the number of nodes is not known", why="the record does not state it")
@@ -219,7 +223,10 @@ def _software(inputs: Inputs, library: str, notes: list[Notice]) -> tuple[Softwa
     version = None
     if inputs.nccl_version:
         version = version_word(inputs.nccl_version)
-        if version is None:
+        if other := other_library(inputs.nccl_version):
+            text = f"{other} is another library: the usual {library.upper()} stands in for it"
+            notes.append(Notice("unknown-library", text))
+        elif version is None:
             text = f"no version in {inputs.nccl_version!r}: the usual one is taken"
             notes.append(Notice("unknown-version", text))
     env = {name: value for name, value in inputs.env if value.strip().lower() not in _UNSET}

@@ -112,3 +112,10 @@ def version_word(text: str) -> tuple[int, ...] | None:
     """The first version number of a text, as three numbers; None where there is none."""
     match = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", text)
     return tuple(int(part or 0) for part in match.groups()) if match else None
+
+
+def other_library(text: str) -> str | None:
+    """The library that a text names where that is neither NCCL nor RCCL: `NCCLX`."""
+    named: list[str] = re.findall(r"\b[A-Za-z0-9]*ccl[A-Za-z0-9]*\b", text, re.IGNORECASE)
+    known = ("nccl", "rccl")
+    return None if any(word.lower() in known for word in named) else next(iter(named), None)

@@ -59,6 +59,12 @@ class Measurement(msgspec.Struct, frozen=True):
     """process, thread or graph, where the text says so."""
     reduction: str | None = None
     """sum, max …; None where nothing is reduced or the text does not say."""
+    source: str = ""
+    """Copies only: where the bytes come from: `gpu0` or `host`."""
+    target: str = ""
+    """Copies only: where the bytes go."""
+    bidirectional: bool = False
+    """Copies only: both directions at once; `algbw` is the sum of both, `time` that of one."""
 
 
 class Evidence(msgspec.Struct, frozen=True):

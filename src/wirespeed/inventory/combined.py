@@ -16,6 +16,8 @@ from wirespeed.catalog import Gpu, gpu
 from wirespeed.errors import InputError, UnknownName
 from wirespeed.evidence import Evidence, Fact
 from wirespeed.inventory.design_of import design_of
+from wirespeed.inventory.from_lstopo import as_topology
+from wirespeed.inventory.from_rocm import machine_of_rocm
 from wirespeed.inventory.from_xml import XmlMachine, machines_of_xml
 from wirespeed.inventory.gpu_model import named_gpu
 from wirespeed.inventory.graph_words import graph_words
@@ -23,8 +25,10 @@ from wirespeed.inventory.machine import Read, read_machine, remarks_of
 from wirespeed.inventory.match import best_match
 from wirespeed.inventory.merged import Merged, merge
 from wirespeed.inventory.node_facts import NodeFacts, node_facts, peer_to_peer
+from wirespeed.inventory.nvlink_states import with_links_as_listed
+from wirespeed.inventory.pci_status import redirecting_bridges, with_pci_links
 from wirespeed.inventory.slots import with_slots_as_read
-from wirespeed.readers import nccl_xml
+from wirespeed.readers import lstopo, nccl_xml, nvbandwidth, p2p_bandwidth, rocm_topo
 from wirespeed.topology.kinds import ComponentKind
 from wirespeed.topology.machine import Basis, Machine
 from wirespeed.topology.node_design import NodeDesign
@@ -35,6 +39,8 @@ from wirespeed.units import gbps
 
 _ALIKE = {"PXB": "PIX", "NODE": "PHB"}
 """Words that a topology XML cannot tell apart: host bridges of one CPU, levels of one switch."""
+_COPIES = {nvbandwidth.NAME, p2p_bandwidth.NAME}
+"""Formats of benchmarks that list GPUs."""
 _CABLES = {"infiniband", "ethernet"}
 """What the PCI class of a NIC tells apart."""
 _MOST_NAMED = 3
@@ -58,11 +64,22 @@ def combine(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Combined
     Raises InputError where no GPU is named, UnknownName for an unknown `gpu`, UsageError for one
     that has too few links.
     """
-    trees = [part for part in evidence if nccl_xml.NAME in part.format.split("+")]
+    evidence = with_pci_links(evidence)
+    _check_links_told(evidence)
+    found = _combine(evidence, gpu)
+    machine = with_links_as_listed(found.machine, merge(evidence))
+    odd = (*machine.oddities, *redirecting_bridges(evidence))
+    design = None if machine.unit is not found.machine.unit else found.design
+    return replace(found, machine=replace(machine, oddities=odd), design=design)
+
+
+def _combine(evidence: list[Evidence], gpu: str | None) -> Combined:
+    trees, others = _trees(evidence)
     if not trees:
-        read = read_machine(evidence, gpu=gpu)
+        if _has_format(others, rocm_topo.NAME) and not _has_words(others):
+            return Combined(*_of_rocm(others, gpu))
+        read = read_machine(others, gpu=gpu)
         return Combined(read.machine, 1, design_of(read))
-    others = [part for part in evidence if part not in trees]
     machines = machines_of_xml(trees[0])
     first = machines[0]
     if not len(first.unit.of_kind(ComponentKind.GPU)) and not _has_gpus(others):
@@ -75,6 +92,40 @@ def combine(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Combined
         machine, design = completed.machine, design_of(completed)
     notices = (*_left_out(trees, machines), *machine.warnings)
     return Combined(replace(machine, warnings=notices), first.nodes, design)
+
+
+def _trees(evidence: list[Evidence]) -> tuple[list[Evidence], list[Evidence]]:
+    """Topology files and all else: NCCL's own, else hwloc's where it shows a GPU."""
+    trees = [part for part in evidence if _has_format([part], nccl_xml.NAME)]
+    hwloc = [part for part in evidence if _has_format([part], lstopo.NAME)]
+    others = [part for part in evidence if part not in trees and part not in hwloc]
+    shown = [as_topology(part) for part in hwloc if _has_gpus([part])]
+    if not trees and not shown:
+        # Of processors alone nothing is taken; where that is all, the message says so.
+        return [], others or hwloc
+    return trees or shown, others
+
+
+def _check_links_told(evidence: list[Evidence]) -> None:
+    """Refuses files that measure copies and nothing else: they name GPUs, not what joins them."""
+    measured = [part for part in evidence if set(part.format.split("+")) <= _COPIES]
+    others = [part for part in evidence if part not in measured]
+    if measured and _has_gpus(measured) and not _has_gpus(others):
+        raise InputError(
+            "nothing says how the GPUs are linked",
+            where=", ".join(part.file for part in measured),
+            why="it measures copies between GPUs; links and NICs it does not show",
+            remedy="give the output of `nvidia-smi topo -m` too, or name a preset",
+        )
+
+
+def _has_format(evidence: Iterable[Evidence], name: str) -> bool:
+    return any(name in part.format.split("+") for part in evidence)
+
+
+def _of_rocm(evidence: list[Evidence], gpu: str | None) -> tuple[Machine, int, NodeDesign]:
+    machine, design = machine_of_rocm(evidence, gpu=gpu)
+    return machine, 1, design
 
 
 def _no_gpu(tree: Evidence) -> InputError:

@@ -12,7 +12,12 @@ from wirespeed.evidence._types import Value
 from wirespeed.topology.software import Notice
 
 # What a machine may answer differently from one minute to the next, or only spells.
-_CHANGING = frozenset({"pcie_gen_current", "pcie_width_current", "name", "index"})
+_CHANGING = frozenset(
+    {"pcie_gen_current", "pcie_width_current", "name", "index", "link_GTps", "speed_downgraded"}
+    | {"xid", "sxid", "aer", "link", "state", "lines", "peermem"}
+)
+_MEASURED = ("_GBps", "_us", "_ns", "_errors", "_MBps")
+_OF_A_RUN = ("test ", "perftest", "nvbandwidth", "lid ", "kernel", "run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,7 @@ def _add(merged: Merged, new: Statement) -> None:
     if old is None or (old.fact.inferred and not new.fact.inferred):
         merged.statements[key] = new
         return
-    if new.fact.inferred or old.file == new.file or key[1] in _CHANGING:
+    if new.fact.inferred or old.file == new.file or _is_changing(*key):
         return
     if _meaning(old) != _meaning(new):
         text = (
@@ -87,6 +92,12 @@ def _add(merged: Merged, new: Statement) -> None:
             f"{_show(new.value)} in {new.place}; the first is used"
         )
         merged.contradictions.append(Notice("contradiction", text, new.fact.subject))
+
+
+def _is_changing(subject: str, attribute: str) -> bool:
+    """Whether it is of a moment or a run, and so may differ between two files of one machine."""
+    measured = attribute in _CHANGING or attribute.endswith(_MEASURED)
+    return measured or subject.startswith(_OF_A_RUN)
 
 
 def _meaning(statement: Statement) -> Value:

@@ -6,9 +6,35 @@ nothing from outside the text. A new format is a module with a `FORMAT`, listed 
 
 from __future__ import annotations
 
+import msgspec
+
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Remark
-from wirespeed.readers import nccl_tests, nccl_xml, nvidia_smi_query, topo_matrix, topo_p2p
+from wirespeed.readers import (
+    astra_sim,
+    dmesg,
+    ibdev2netdev,
+    iblinkinfo,
+    ibnetdiscover,
+    ibstat,
+    ibswinfo,
+    lspci,
+    lspci_tree,
+    lstopo,
+    nccl_log,
+    nccl_tests,
+    nccl_xml,
+    nvbandwidth,
+    nvidia_smi_query,
+    nvlink,
+    p2p_bandwidth,
+    perfquery,
+    perftest,
+    rocm_topo,
+    slurm_topology,
+    topo_matrix,
+    topo_p2p,
+)
 from wirespeed.readers._format import Format
 from wirespeed.readers._text import SIZE_LIMIT, decode
 
@@ -18,8 +44,26 @@ FORMATS: tuple[Format, ...] = (
     topo_matrix.FORMAT,
     topo_p2p.FORMAT,
     nvidia_smi_query.FORMAT,
+    nvlink.FORMAT,
+    rocm_topo.FORMAT,
     nccl_xml.FORMAT,
+    lstopo.FORMAT,
     nccl_tests.FORMAT,
+    nccl_log.FORMAT,
+    nvbandwidth.FORMAT,
+    p2p_bandwidth.FORMAT,
+    perftest.FORMAT,
+    lspci.FORMAT,
+    lspci_tree.FORMAT,
+    dmesg.FORMAT,
+    ibstat.FORMAT,
+    ibdev2netdev.FORMAT,
+    ibnetdiscover.FORMAT,
+    iblinkinfo.FORMAT,
+    perfquery.FORMAT,
+    ibswinfo.FORMAT,
+    slurm_topology.FORMAT,
+    astra_sim.FORMAT,
 )
 
 
@@ -41,8 +85,21 @@ def read_text(text: str | bytes, *, file: str) -> Evidence:
             remedy="give the whole output of one of these commands, from its first line on",
         )
     chosen = [form for form in FORMATS if sure[form.name] == best]
-    parts = [form.read(decoded, file) for form in chosen]
-    return parts[0] if len(parts) == 1 else _join(parts)
+    parts: list[Evidence] = []
+    refused: list[InputError] = []
+    for form in chosen:
+        try:
+            parts.append(form.read(decoded, file))
+        except InputError as error:
+            refused.append(error)
+    if not parts:
+        raise refused[0]
+    joined = parts[0] if len(parts) == 1 else _join(parts)
+    if not refused:
+        return joined
+    # A stray line of another tool's output takes nothing from what can be read.
+    left = tuple(Remark("part-left-out", f"{error.what}: {error.why}") for error in refused)
+    return msgspec.structs.replace(joined, remarks=(*joined.remarks, *left))
 
 
 def _join(parts: list[Evidence]) -> Evidence:

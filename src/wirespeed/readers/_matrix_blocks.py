@@ -27,6 +27,8 @@ _SHAPE = re.compile(r"\d+")
 _HINT = re.compile(
     r"[A-Z]{2,4}\d|\d\s+X\b|(?:SYS|SOC|NODE|P[IXH][XB]|OK|NS)\b|mlx|Affinity|topo|Legend"
 )
+# AMD's tool prints its own matrices, each below a banner and up to a blank line.
+_OTHER_TOOL = re.compile(r"\s*=+ *(?:Weight|Hops|Link Type) between two GPUs *=*", re.IGNORECASE)
 _LONGEST_LINE = 16384
 MOST_ROWS = 2048
 """Headers and rows in one text; a large host has forty."""
@@ -102,7 +104,12 @@ def split_paste(lines: Iterable[Line]) -> Paste:
     cut_label = None
     mode: str | None = None
     gap, count, overfull = True, 0, None
+    other_tool = False
     for line in lines:
+        other_tool = bool(_OTHER_TOOL.match(line.text)) or (other_tool and bool(line.text.strip()))
+        if other_tool:
+            gap = True
+            continue
         block = blocks[-1] if blocks else None
         if not _HINT.search(line.text) or len(line.text) > _LONGEST_LINE:
             gap |= not line.text.isspace() and bool(line.text)

@@ -28,6 +28,11 @@ _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff\x00-\x08]")
 _PREFIX = re.compile(r"(?:[ \t]*>)+ ?|[ \t]*\[\d+,\d+\]<std(?:out|err)>: ?|\d+: ")
 
 
+_CLOSED = re.compile(
+    r"(?:[\])>\"'}|;]|\b(?:GB/s|Active|Down|LinkUp|Polling|Disabled|Ethernet|InfiniBand))$"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line, cleaned. `number` counts from 1 in the text as given."""
@@ -78,17 +83,34 @@ def _decode_bytes(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def clean_lines(text: str) -> list[Line]:
-    """Lines without escape sequences, quoting, rank prefixes and table bars; tabs stay."""
+def clean_lines(text: str, *, bars: bool = False) -> list[Line]:
+    """Lines without escape sequences, quoting and rank prefixes; tabs stay.
+
+    Bars at the edges of a table go too, unless `bars` says that they draw a tree.
+    """
     raw = _NEWLINE.split(text)
     last = len(raw)
     return [
-        Line(number, _clean(line), ends_text=number == last and line == line.rstrip())
+        Line(number, _clean(line, bars), ends_text=number == last and line == line.rstrip())
         for number, line in enumerate(raw, 1)
     ]
 
 
-def _clean(line: str) -> str:
+def sure_lines(text: str, *, bars: bool = False) -> list[Line]:
+    """As `clean_lines`, without the last word of a text that may break off inside it.
+
+    A word stays that is closed by a sign, or that is one of the few words which end a line.
+    """
+    lines = clean_lines(text, bars=bars)
+    last = lines[-1]
+    if words := last.text.split():
+        cut = last.ends_text and not _CLOSED.search(last.text)
+        kept = last.text[: -len(words[-1])] if cut else last.text
+        lines[-1] = Line(last.number, kept, ends_text=True)
+    return lines
+
+
+def _clean(line: str, bars: bool) -> str:
     if "\x1b" in line or "[" in line:
         line = _ESCAPES.sub("", line)
     if not line.isascii():
@@ -96,4 +118,5 @@ def _clean(line: str) -> str:
     line = _INVISIBLE.sub("", line)
     if prefix := _PREFIX.match(line):
         line = line[prefix.end() :]
-    return line.replace("|", " ") if line.lstrip().startswith("|") else line.rstrip()
+    framed = not bars and line.lstrip().startswith("|")
+    return line.replace("|", " ") if framed else line.rstrip()

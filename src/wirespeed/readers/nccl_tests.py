@@ -65,7 +65,7 @@ _FAILURE = re.compile(
     r"mpirun noticed|Call to \w+ returned|^Aborted",
     re.IGNORECASE,
 )
-_LEAD = re.compile(r"#?\s*size\b.*\bbusbw\b")
+_LEAD = re.compile(r"#?\s{0,80}\bsize\b.{0,400}?\bbusbw\b")
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ def sniff(text: str) -> float:
     rows = (table_row(line.text, None) for line in clean_lines(text[:20000]))
     if any(row is not None for row in rows):
         return 1.0
-    return 0.5 if re.search(r"\b\w+_perf(?:_mpi)?\s+-", text) else 0.0
+    return 0.5 if re.search(r"\b\w{1,40}_perf(?:_mpi)?\s+-", text) else 0.0
 
 
 def read(text: str, file: str) -> Evidence:

@@ -17,6 +17,7 @@ from itertools import pairwise
 
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Fact, Remark
+from wirespeed.readers import nvlink
 from wirespeed.readers._format import Format
 from wirespeed.readers._text import Line, clean_lines
 
@@ -62,16 +63,20 @@ class _Found:
 
 
 def sniff(text: str) -> float:
-    """1 where a line lists a GPU or is a header of query properties."""
+    """1 where a line lists a GPU or is a header of query properties.
+
+    The lists of `nvidia-smi nvlink` name GPUs too, and have a reader of their own.
+    """
     lines = [line for line in clean_lines(text) if _HINT.search(line.text)]
-    return float(any(_LISTED.match(line.text) or _read_header(line.text) for line in lines))
+    named = not nvlink.sniff(text) and any(_LISTED.match(line.text) for line in lines)
+    return float(named or any(_read_header(line.text) for line in lines))
 
 
 def read(text: str, file: str) -> Evidence:
     """Evidence of both outputs; raises InputError where a header has no rows."""
     lines = clean_lines(text)
     found = _Found()
-    _read_list([line for line in lines if _HINT.search(line.text)], found)
+    _read_list([line for line in lines if _HINT.search(line.text)], len(lines), found)
     headers = [at for at, line in enumerate(lines) if _read_header(line.text)]
     for at, end in pairwise([*headers, len(lines)]):
         _read_table(lines[at:end], found)
@@ -92,14 +97,14 @@ def read(text: str, file: str) -> Evidence:
     return Evidence(NAME, file, tuple(dict.fromkeys(found.facts)), tuple(found.remarks))
 
 
-def _read_list(lines: Sequence[Line], found: _Found) -> None:
+def _read_list(lines: Sequence[Line], last: int, found: _Found) -> None:
     instances: dict[str, list[int]] = {}
     subject = ""
     for line in lines:
         if gpu := _LISTED.match(line.text):
             subject = f"gpu{int(gpu[1])}"
             # A listing that breaks off inside the name is told by its missing UUID.
-            if line.ends_text and "(UUID" not in line.text:
+            if line.number == last and "(UUID" not in line.text:
                 text = f"the listing breaks off in {line.text.strip()!r}, which is left out"
                 found.remarks.append(Remark("lines-left-out", text, line.number))
                 continue

@@ -137,6 +137,19 @@ def read_records(data: str | bytes, *, file: str) -> tuple[list[Record], list[Ba
     return good, bad
 
 
+def are_records(data: str | bytes) -> bool:
+    """Whether this is a file of records: its first object has an operation and rows."""
+    raw = data.encode() if isinstance(data, str) else data
+    if raw.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
+        return False
+    first = next((text for text in objects(raw) if text.startswith(b"{")), b"")
+    try:
+        keys = msgspec.json.decode(first, type=dict[str, msgspec.Raw])
+    except msgspec.MsgspecError:
+        return False
+    return {"collective", "rows"} <= set(keys)
+
+
 def objects(data: str | bytes) -> Iterator[bytes]:
     """The text of each object: of a whole array if it is sound, else line by line."""
     raw = data.encode() if isinstance(data, str) else data

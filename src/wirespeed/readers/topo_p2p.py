@@ -7,6 +7,7 @@ not supported), NS, DR (disabled by regkey), U (unknown). Remarks are those of t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from wirespeed.errors import InputError
@@ -18,6 +19,8 @@ from wirespeed.readers._text import clean_lines
 
 NAME = "topo-p2p"
 
+_HINT = re.compile(r"OK|NS|DR|p2p|\bU\b")
+"""Without one of the words there is no status, and most texts need no closer look."""
 _ATTRIBUTES = {
     "r": "p2p_read",
     "w": "p2p_write",
@@ -29,6 +32,8 @@ _ATTRIBUTES = {
 
 def sniff(text: str) -> float:
     """1 for a status matrix with rows; 0 beside a path matrix, whose reader takes both."""
+    if not _HINT.search(text):
+        return 0.0
     blocks = [block for block in split_paste(clean_lines(text)).blocks if block.rows]
     return float(bool(blocks) and all(block.is_p2p for block in blocks))
 

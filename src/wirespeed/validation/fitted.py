@@ -16,7 +16,7 @@ from wirespeed.validation.search import changed, search
 
 _OF_GENERATION = ("step_ll", "step_simple", "call", "fill")
 _OF_NVLS = ("nvls_share", "nvls_step", "nvls_fill")
-_OF_NETWORK = ("share", "step_ll", "step_ll128", "step_simple", "fill", "message")
+_OF_NETWORK = ("share", "step_ll", "step_simple", "fill", "message")
 NEAR = (
     *(f"generation.{g}.{key}" for g in ("ampere", "hopper", "blackwell") for key in _OF_GENERATION),
     *(f"generation.{g}.{key}" for g in ("hopper", "blackwell") for key in _OF_NVLS),

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from wirespeed.catalog import Parameters
 from wirespeed.collectives.candidates import options_of
 from wirespeed.collectives.costs import CostClass, Medium, Term, cost_class, costs_of
-from wirespeed.collectives.laid import Laid
+from wirespeed.collectives.laid import USUAL_HEADS, Laid
 from wirespeed.collectives.operation import COPIES, bus_factor
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.comparison.classes import Platform, generation_name, platform_of, size_class
@@ -29,6 +29,8 @@ Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 
 _PROTOCOLS = tuple(Protocol)
+_NOT_OURS = ("unknown-library", "unknown-algorithm")
+"""What ran there is not what is forecast: nothing is to be learnt from such rows."""
 _WORST_ERROR = 1.2
 """Beyond this logarithm of the ratio an error counts no more: that is something else."""
 
@@ -63,6 +65,7 @@ class Sample:
     steps: Floats
     messages: Floats
     switched: Floats
+    heads: Floats
     local: Floats
     direct: Floats
     protocol: Ids
@@ -82,7 +85,7 @@ class Sample:
         call = np.array([[c.call[p] for p in _PROTOCOLS] for c in costs])[kind, protocol]
         switch = np.array([[c.nvls_step, c.sharp_step] for c in costs])[kind]
         each = np.array([c.fill for c in costs])[kind]
-        nvls_fill = np.array([c.nvls_fill for c in costs])[kind] * (self.switched[:, 0] > 0)
+        nvls_fill = np.array([c.nvls_fill for c in costs])[kind] * self.heads / USUAL_HEADS
         local = np.array([c.local for c in costs])[kind]
         moving = np.einsum("rkt,rt->rk", self.busy, factor).max(axis=1) * self.size
         call += np.array([c.direct_call for c in costs])[kind] * self.direct
@@ -127,7 +130,7 @@ def collect(records: Sequence[Record]) -> Sample:
 def _rows_of(record: Record, workshop: Workshop, kinds: dict[CostClass, int]) -> list[FitRow]:
     setup = setup_of(record.inputs)
     operation = setup.collective.operation
-    if operation in COPIES:
+    if operation in COPIES or any(note.code in _NOT_OURS for note in setup.notes):
         return []
     cluster = workshop.cluster(setup)
     group = workshop.group(setup, cluster)
@@ -192,6 +195,7 @@ def sample(rows: Sequence[FitRow], kinds: tuple[CostClass, ...]) -> Sample:
         steps=np.array([row.laid.steps for row in rows]).reshape(len(rows), len(Medium)),
         messages=np.array([row.laid.messages for row in rows]).reshape(len(rows), len(Medium)),
         switched=np.array([row.laid.switched for row in rows]).reshape(len(rows), 2),
+        heads=np.array([float(row.laid.heads) for row in rows]),
         local=np.array([row.laid.local for row in rows]),
         direct=np.array([float(row.laid.algorithm == "Direct") for row in rows]),
         protocol=np.array([row.protocol for row in rows], np.int64),

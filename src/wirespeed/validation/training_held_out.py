@@ -11,14 +11,12 @@ import numpy.typing as npt
 
 from wirespeed.comparison.training_bands import ANY, StepBand, StepClass, class_of
 from wirespeed.readers.training_records import TrainingRecord
-from wirespeed.training.compute import PaceValue, pace_table
-from wirespeed.validation.training_fitting import Run, fitted, prepared
-from wirespeed.validation.training_report import JUDGED, TrainingRow, thinned
+from wirespeed.training.compute import PaceValue
+from wirespeed.validation.training_fitting import Run, prepared
+from wirespeed.validation.training_report import JUDGED, TrainingRow
 
 PARTS = 5
 """Into how many parts folds are dealt; each is forecast by a fit of the others."""
-FITTED_OF_SERIES = 1
-"""Runs of a series that a fit takes: neighbours say the same."""
 SHARE = 0.8
 LEAST_RUNS, LEAST_FOLDS = 20, 3
 """What a class must have to get a band of its own."""
@@ -40,37 +38,29 @@ def parts_of(records: Sequence[TrainingRecord]) -> list[int]:
 
 
 def held_out(
-    records: Sequence[TrainingRecord], fit: Fit | None = None, *, told: Told | None = None
+    records: Sequence[TrainingRecord],
+    fitted_on: Sequence[TrainingRecord],
+    fit: Fit,
+    told: Told | None = None,
 ) -> dict[int, float]:
     """By position, the step [s] that parameters forecast which were fitted without its fold.
 
-    `fit` gives parameters for runs; `told` hears how far it is.
+    `fitted_on` are the records that a fit takes, where it does not hold them out; `fit` gives
+    parameters for their runs. `told` hears how far it is.
     """
-    fit = fit or fit_all
     judged = [record for record in records if record.grade in JUDGED]
     part = dict(zip((r.position for r in judged), parts_of(judged), strict=True))
-    few = {record.position for record in thinned(judged, FITTED_OF_SERIES)}
+    few = {record.position for record in fitted_on}
     runs = prepared(judged)
     found: dict[int, float] = {}
     for k in range(PARTS):
-        others = [run for run in runs if part[run.record.position] != k]
-        values = fit([run for run in others if run.record.position in few])
+        others = [r for r in runs if r.record.position in few and part[r.record.position] != k]
+        values = fit(others)
         mine = [run for run in runs if part[run.record.position] == k]
         found |= {run.record.position: run.seconds(values) for run in mine}
         if told:
-            told(f"part {k + 1} of {PARTS}: {len(mine)} runs")
+            told(f"part {k + 1} of {PARTS}: {len(others)} runs fitted, {len(mine)} forecast")
     return found
-
-
-def fit_all(runs: Sequence[Run]) -> Values:
-    """Parameters fitted to these runs, from where each begins."""
-    table = dict(pace_table())
-    keys = [key for key, entry in table.items() if entry.start is not None]
-    begun = {
-        key: msgspec.structs.replace(entry, value=entry.start) if entry.start else entry
-        for key, entry in table.items()
-    }
-    return fitted(runs, begun, keys)
 
 
 def unseen(rows: Sequence[TrainingRow], seconds: Mapping[int, float]) -> list[TrainingRow]:

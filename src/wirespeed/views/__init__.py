@@ -13,6 +13,8 @@ from wirespeed.views.document import Document
 _VIEWS = {
     "wirespeed.check/1": "wirespeed.views.check",
     "wirespeed.collective/1": "wirespeed.views.collective",
+    "wirespeed.diff/1": "wirespeed.views.diff",
+    "wirespeed.doctor/1": "wirespeed.views.doctor",
     "wirespeed.expect/1": "wirespeed.views.expect",
     "wirespeed.faults/1": "wirespeed.views.faults",
     "wirespeed.scale/1": "wirespeed.views.scale",

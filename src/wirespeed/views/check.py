@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from wirespeed.comparison.check import CheckReport, CheckRow
 from wirespeed.topology.software import Notice
@@ -37,8 +37,7 @@ def _blocks(report: CheckReport) -> Iterator[Block]:
         yield Sentence(report.sentence)
     else:
         yield Items((report.sentence,), odd=True)
-    odd = frozenset(k for k, row in enumerate(report.rows) if row.verdict != "ok")
-    yield Table(_COLUMNS, tuple(map(_row, report.rows)), strong=odd)
+    yield rows_table(report.rows)
     if not report.banded:
         yield Sentence(
             "There is no validated band for these rows: from and to are what repeated runs of one "
@@ -47,6 +46,12 @@ def _blocks(report: CheckReport) -> Iterator[Block]:
     if report.warnings:
         yield Heading("Notes")
         yield Items(tuple(_note(warning) for warning in report.warnings))
+
+
+def rows_table(rows: Sequence[CheckRow]) -> Table:
+    """Measured rows beside their forecast; those outside of their range stand out."""
+    odd = frozenset(k for k, row in enumerate(rows) if row.verdict != "ok")
+    return Table(_COLUMNS, tuple(map(_row, rows)), strong=odd)
 
 
 def _note(notice: Notice) -> str:

@@ -1,0 +1,232 @@
+"""doctor: from what people have to what is wrong."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from wirespeed._api.check import ClusterOf, cluster_for, notices_of
+from wirespeed._api.clusters import cluster
+from wirespeed._api.inputs import inputs_of as given_inputs
+from wirespeed._api.inputs import with_inputs
+from wirespeed._api.validate import read_bytes
+from wirespeed.catalog import parameters
+from wirespeed.comparison.check import check as check_one
+from wirespeed.comparison.check import joined
+from wirespeed.comparison.machines import collective_of, group_on, inputs_of
+from wirespeed.diagnosis.attribution import attribute
+from wirespeed.diagnosis.case import Case, Compared
+from wirespeed.diagnosis.records import verdicts
+from wirespeed.diagnosis.redact import redacted
+from wirespeed.diagnosis.report import (
+    DoctorReport,
+    comparison_of,
+    findings_on,
+    verdict_on,
+)
+from wirespeed.diagnosis.run import Run, Runs, measured_of, run_on
+from wirespeed.errors import InputError, UsageError, WirespeedError
+from wirespeed.evidence import Evidence, Measurement
+from wirespeed.inventory import Resolved
+from wirespeed.inventory.combined import combine
+from wirespeed.inventory.live import live_texts
+from wirespeed.readers import decode, read_text
+from wirespeed.readers.records import are_records, read_records
+from wirespeed.topology.cluster import Cluster
+from wirespeed.topology.result import ParameterSet
+from wirespeed.topology.software import Notice
+
+Text = tuple[str, bytes]
+"""What a file is called, and what it holds."""
+
+
+@dataclass(slots=True)
+class _Read:
+    """What was read of the sources so far."""
+
+    evidence: list[Evidence] = field(default_factory=list)
+    texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    notices: list[Notice] = field(default_factory=list)
+
+
+def doctor(*sources: str, on: Cluster | ClusterOf | str | None = None) -> DoctorReport:
+    """The findings on files: what is wrong, where it is seen, what to do.
+
+    `sources` are files and directories of what machines and benchmarks print, in any format that is
+    known, `-` for standard input, `live` for what this host says of itself; or one file of records,
+    of which each gets a verdict. `on` is the machine that it ran on, where the files do not say it.
+    Raises InputError where nothing can be read.
+    """
+    if not sources:
+        raise UsageError(
+            "there is nothing to look at",
+            where="FILE",
+            why="the doctor reads what machines and benchmarks print",
+            remedy="give the output of nccl-tests and of `nvidia-smi topo -m`",
+        )
+    read = _Read()
+    texts = [text for source in sources for text in _texts(source, read)]
+    given = given_inputs(sources=list(sources), on=on if isinstance(on, str | Cluster) else None)
+    if len(texts) == 1 and are_records(texts[0][1]):
+        return with_inputs(_on_records(texts[0]), given)
+    for name, data in texts:
+        _take(read, name, data, alone=len(texts) == 1)
+    if not read.evidence:
+        raise InputError(
+            "none of this can be read",
+            where=", ".join(sources),
+            why=read.notices[0].text if read.notices else "",
+            remedy="give the output of nccl-tests and of `nvidia-smi topo -m`",
+        )
+    return with_inputs(_on_evidence(read, on), given)
+
+
+def write_redacted(sources: Iterable[str], folder: str) -> list[Path]:
+    """Copies of sources without names, addresses and serials, in a new folder; what was written.
+
+    Raises UsageError where the folder holds something already, InputError where a source cannot be
+    read.
+    """
+    to = Path(folder).expanduser()
+    if to.exists() and any(to.iterdir()):
+        raise UsageError(
+            "the folder is not empty",
+            where="--redact",
+            why=f"copies would stand beside what is in {folder}",
+            remedy="name a new folder",
+        )
+    read = _Read()
+    texts = {
+        name: decode(data, file=name) for source in sources for name, data in _texts(source, read)
+    }
+    to.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, text in redacted(texts).items():
+        file = to / Path(name).name
+        file.write_text(text, encoding="utf-8")
+        written.append(file)
+    return written
+
+
+def _on_records(text: Text) -> DoctorReport:
+    good, bad = read_records(text[1], file=text[0])
+    found, notices = verdicts(good, bad)
+    slow = sum(entry.verdict == "slow" for entry in found)
+    return DoctorReport(
+        parameters=ParameterSet(parameters().digest),
+        warnings=tuple(notices),
+        verdict="slow" if slow else "ok",
+        sentence=f"{slow} of {len(found)} records are slower than such machines should be.",
+        records=tuple(found),
+    )
+
+
+def _on_evidence(read: _Read, on: Cluster | ClusterOf | str | None) -> DoctorReport:
+    resolved = _machine(read, on)
+    make = _maker(on, resolved)
+    compared, left = list[Compared](), list[tuple[str, str]]()
+    for evidence in read.evidence:
+        for measured in evidence.measurements:
+            try:
+                compared.append(_compared(evidence, measured, make))
+            except WirespeedError as error:
+                left.append((evidence.file, f"{measured.operation}: {error.what}"))
+    machine = resolved.machine if resolved else None
+    if machine is None and isinstance(on, Cluster):
+        machine = on.machine
+    case = Case(tuple(read.evidence), read.texts, machine, tuple(compared), tuple(left))
+    findings = findings_on(case)
+    slow = any(entry.diagnosis.slow for entry in compared)
+    verdict, sentence = verdict_on(findings, slow=slow)
+    check = joined([entry.check for entry in compared]) if compared else None
+    worst = max(compared, key=lambda entry: entry.diagnosis.factor or 0.0, default=None)
+    warnings = [*read.notices, *(check.warnings if check else machine.warnings if machine else ())]
+    return DoctorReport(
+        parameters=ParameterSet(parameters().digest),
+        warnings=tuple(dict.fromkeys(warnings)),
+        verdict=verdict,
+        sentence=sentence,
+        findings=findings,
+        comparison=comparison_of(check) if check else None,
+        attribution=worst.diagnosis.causes if worst else (),
+    )
+
+
+def _compared(evidence: Evidence, measured: Measurement, make: ClusterOf | None) -> Compared:
+    run = _run(evidence, measured, make)
+    remarks = notices_of([*evidence.remarks, *measured.remarks])
+    check = check_one(
+        measured, run.collective, run.cluster, run.group, remarks=remarks, unknown=run.unknown
+    )
+    return Compared(measured, run, check, attribute(run, measured_of(measured)))
+
+
+def _run(evidence: Evidence, measured: Measurement, make: ClusterOf | None) -> Run:
+    """The run on the machine that is known, or else on the one that the output itself names."""
+    if make is None:
+        return Runs().of_inputs(inputs_of(evidence, measured))
+    made = cluster_for(make, evidence, measured)
+    said = {f.attribute: str(f.value) for f in evidence.facts if f.subject == "env"}
+    software = replace(made.software, env={**made.software.env, **said})
+    made = replace(made, software=software)
+    return run_on(made, group_on(made, measured), collective_of(measured))
+
+
+def _machine(read: _Read, on: Cluster | ClusterOf | str | None) -> Resolved | None:
+    """The machine that the files describe, where they do and no other was named."""
+    parts = [part for part in read.evidence if part.format != "nccl-tests"]
+    if on is not None or not parts:
+        return None
+    try:
+        found = combine(parts, gpu=None)
+    except WirespeedError as error:
+        read.notices.append(Notice("machine-not-known", f"the machine stays open: {error.what}"))
+        return None
+    return Resolved(found.machine, nodes=found.nodes, evidence=tuple(parts), design=found.design)
+
+
+def _maker(on: Cluster | ClusterOf | str | None, resolved: Resolved | None) -> ClusterOf | None:
+    """What makes the cluster of so many nodes; None leaves it to the measurement itself."""
+    if isinstance(on, Cluster):
+        whole = on
+        return lambda nodes: whole
+    if callable(on):
+        return on
+    source = on if on is not None else resolved
+    if source is None:
+        return None
+    named = source
+    return lambda nodes: cluster(named, nodes=nodes)
+
+
+def _take(read: _Read, name: str, data: bytes, *, alone: bool) -> None:
+    """Reads one text; of several, one that says nothing is left out with a notice."""
+    if name in read.texts:
+        name = f"{name} ({len(read.texts) + 1})"
+    try:
+        evidence = read_text(data, file=name)
+    except InputError as error:
+        if alone:
+            raise
+        read.notices.append(Notice("file-left-out", f"{name} is left out: {error.what}", name))
+        return
+    read.evidence.append(evidence)
+    read.texts[name] = tuple(decode(data, file=name).splitlines())
+
+
+def _texts(source: str, read: _Read) -> Iterable[Text]:
+    if source == "-":
+        return [("stdin", sys.stdin.buffer.read())]
+    if source == "live":
+        texts, notices = live_texts()
+        read.notices += notices
+        return [(name, text.encode()) for name, text in texts]
+    path = Path(source).expanduser()
+    if path.is_dir():
+        files = sorted(entry for entry in path.iterdir() if entry.is_file())
+        if not files:
+            raise InputError("the directory holds no file", where=source)
+        return [(file.name, read_bytes(file)) for file in files]
+    return [(path.name, read_bytes(path))]
