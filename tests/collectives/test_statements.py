@@ -71,3 +71,13 @@ def test_boxes_without_peer_to_peer_go_through_host_memory():
 
 def test_the_nic_of_these_nodes_is_what_the_sums_use():
     assert nic("connectx-7").rate_Gbps / 8 == pytest.approx(50.0)
+
+
+@pytest.mark.parametrize(("preset", "nodes"), [("dgx-h100", 4), ("dgx-h100", 16), ("dgx-b200", 8)])
+def test_hand_overs_over_a_network_are_no_steeper_than_published_ones(preset: str, nodes: int):
+    # Twice the size takes up to 2.7 times as long on healthy machines, and never much less time.
+    on = ws.cluster(preset, nodes=nodes)
+    times = [row.time_us for row in ws.collective("all_reduce", on, sizes="8:16G").rows]
+    ratios = [after / before for before, after in pairwise(times)]
+    assert max(ratios) < 2.7
+    assert min(ratios) > 0.7

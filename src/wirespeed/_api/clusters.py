@@ -14,6 +14,8 @@ from wirespeed.inventory import Resolved
 from wirespeed.topology.assemble import FabricDesign
 from wirespeed.topology.change import Change, ChangeKind, parse_change
 from wirespeed.topology.cluster import Cluster, build_cluster
+from wirespeed.topology.machines import with_domain
+from wirespeed.topology.node_builder import unit_of
 from wirespeed.topology.software import DEFAULT_VERSION, Software, parse_library
 
 
@@ -39,15 +41,37 @@ def cluster(
     """
     found = resolved(source, gpu=gpu)
     edits = [*found.changes, *(parse_change(c) if isinstance(c, str) else c for c in changes)]
+    found = _joined(found, [c for c in edits if _joins(c)])
     count = _count(found, nodes, racks, edits)
     made = build_cluster(
         found.machine,
         nodes=count,
         fabric=_fabric(found, count, fabric),
         software=_software(found, library, env or {}),
-        changes=edits,
+        changes=[c for c in edits if not _joins(c)],
     )
-    return replace(made, parameters=parameter_set(parameters))
+    return replace(made, changes=tuple(edits), parameters=parameter_set(parameters))
+
+
+def _joins(change: Change) -> bool:
+    return change.kind is ChangeKind.MACHINE and change.subject == "nvlink-domain"
+
+
+def _joined(found: Resolved, edits: list[Change]) -> Resolved:
+    """What was found with an NVLink domain of as many GPUs as the last of these changes says."""
+    if not edits:
+        return found
+    if found.design is None:
+        raise UsageError(
+            f"{edits[-1]} cannot be changed on {found.machine.name}",
+            where="--change",
+            why="only its graph is known, not the design that more nodes would follow",
+            remedy="name the preset that it is, or describe it in a cluster TOML",
+        )
+    design = with_domain(found.design, int(float(edits[-1].value)))
+    if design is found.design:
+        return found
+    return replace(found, design=design, machine=replace(found.machine, unit=unit_of(design)))
 
 
 def _count(found: Resolved, nodes: int | None, racks: int | None, edits: Iterable[Change]) -> int:

@@ -10,7 +10,7 @@ from wirespeed.collectives.laid import places_of
 from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.collectives.peers import Leg, copy_leg
 from wirespeed.topology.cluster import Cluster, Group
-from wirespeed.topology.kinds import LinkKind
+from wirespeed.topology.kinds import ComponentKind, LinkKind
 from wirespeed.topology.paths import Paths
 from wirespeed.topology.ways import Way
 from wirespeed.units import GB, US
@@ -25,8 +25,10 @@ def copy_candidate(collective: Collective, cluster: Cluster, group: Group) -> Ca
     leg, paths = copy_paths(collective, cluster, group)
     per_byte, worst, payload = _slowest(cluster, paths, leg, collective.operation)
     if leg is Leg.HOST and len(paths) > 1:
-        staged = cluster.parameters.number("transport.host.copy_pair") * GB
-        per_byte = max(per_byte, len(paths) / staged)
+        staged = len(paths) / (cluster.parameters.number("transport.host.copy_pair") * GB)
+        if staged > per_byte:
+            per_byte = staged
+            worst, payload = _staging(cluster, paths)
     latency = cluster.parameters.number("call.copy.us") * US
     at = int(places_of(cluster.topology, np.array([worst]))[0])
     work = tuple(per_byte if place == at else 0.0 for place in Place)
@@ -76,6 +78,15 @@ def _slowest(
         seconds = np.where(wire > 0, wire / topology.capacity, 0.0)
     worst = int(seconds.argmax())
     return float(seconds[worst]), worst, float(payload[worst])
+
+
+def _staging(cluster: Cluster, paths: Paths) -> tuple[int, float]:
+    """The host memory through which most of a copy goes, and its payload for each byte."""
+    topology = cluster.topology
+    payload = np.bincount(paths.resource, paths.share, minlength=topology.resources)
+    memory = topology.links + np.flatnonzero(topology.kind == ComponentKind.CPU)
+    busiest = int(memory[payload[memory].argmax()])
+    return busiest, float(payload[busiest])
 
 
 def _nvlink_share(cluster: Cluster) -> float:

@@ -26,7 +26,7 @@ REACH, LEAST = 1.3, 0.15
 """How often the width of its band [log, at least LEAST] the middle row must lie off to be slow.
 
 Chosen on the published records, between false alarms and what is missed: docs/doctor.md shows
-others and what they do on folds held out. Bands hold 80 %; of a normal distribution 5 % lie beyond each end of 1.3 times that.
+others and what they do on folds held out.
 """
 COST = 0.05
 """From which cost on, in the forecast, a setting is blamed where rows bear it out."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.catalog import Parameters, parameters
+from wirespeed.catalog import Parameters, gpu, parameters
 from wirespeed.errors import UsageError
 from wirespeed.topology.address import find
 from wirespeed.topology.assemble import FabricDesign, assemble
@@ -137,6 +137,7 @@ def changed(cluster: Cluster, changes: Iterable[Change]) -> Cluster:
     edits = tuple(changes)
     topology, software, compute = cluster.topology, cluster.software, dict(cluster.compute)
     abilities, routing = cluster.abilities, cluster.routing
+    machine, warnings = cluster.machine, cluster.warnings
     for change in edits:
         match change.kind:
             case ChangeKind.RESOURCE:
@@ -145,6 +146,9 @@ def changed(cluster: Cluster, changes: Iterable[Change]) -> Cluster:
                 compute |= _slow(topology, change)
             case ChangeKind.CAPABILITY:
                 abilities = _with_ability(abilities, change)
+                if change.subject == "p2p" and change.value and not _has_pcie_p2p(machine):
+                    machine = replace(machine, peer_to_peer=True)
+                    warnings = tuple(w for w in warnings if w.code != "p2p-refused")
             case ChangeKind.ROUTING if not is_rail_only(change):
                 routing = Routing(str(change.value))
             case ChangeKind.SETTING:
@@ -164,11 +168,13 @@ def changed(cluster: Cluster, changes: Iterable[Change]) -> Cluster:
     return replace(
         cluster,
         topology=topology,
+        machine=machine,
         software=software,
         abilities=abilities,
         routing=routing,
         router=cluster.router.on(topology),
         compute=compute,
+        warnings=warnings,
         changes=(*cluster.changes, *edits),
     )
 
@@ -201,6 +207,12 @@ def _slow(topology: Topology, change: Change) -> dict[int, float]:
             f"{change.subject} is no GPU", where="--change", why="only a GPU has compute"
         )
     return {int(gpu): float(change.value) for gpu in found}
+
+
+def _has_pcie_p2p(machine: Machine) -> bool:
+    if machine.peer_to_peer is not None:
+        return machine.peer_to_peer
+    return gpu(machine.gpu).pcie_p2p
 
 
 def _with_ability(abilities: Abilities, change: Change) -> Abilities:

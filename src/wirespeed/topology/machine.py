@@ -78,12 +78,14 @@ def alter_machine(machine: Machine, changes: Iterable[Change]) -> Machine:
                 # What a GPU computes with is read by a training step, from the changes themselves.
                 continue
             case "nic":
+                _need(bool((unit.rail >= 0).any()), unit, change, "compute NIC")
                 unit = _with_nic_rate(unit, gbps(value))
             case "nics":
                 unit = _with_nics(unit, int(value))
             case "nvlink":
                 kinds = (LinkKind.NVLINK, LinkKind.XGMI)
                 faster = np.isin(unit.link_kind, kinds)
+                _need(bool(faster.any()), unit, change, "NVLink or xGMI")
                 unit = replace(
                     unit, bandwidth=np.where(faster, unit.bandwidth * value, unit.bandwidth)
                 )
@@ -100,6 +102,17 @@ def alter_machine(machine: Machine, changes: Iterable[Change]) -> Machine:
                     remedy="name a preset, or describe such a machine in a cluster TOML",
                 )
     return replace(machine, unit=unit)
+
+
+def _need(has: bool, unit: Unit, change: Change, part: str) -> None:
+    """Raises Infeasible where a change is about a part that the machine lacks."""
+    if not has:
+        raise Infeasible(
+            f"{change} on {unit.name}",
+            where="--change",
+            why=f"it has no {part}: nothing would change",
+            remedy="name a machine that has one, or describe it in a cluster TOML",
+        )
 
 
 def _with_nic_rate(unit: Unit, rate: float) -> Unit:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from wirespeed.catalog import gpu
+from wirespeed.errors import Infeasible
 from wirespeed.topology.machine import Basis, Machine
 from wirespeed.topology.node_builder import unit_of
 from wirespeed.topology.node_design import NodeDesign
@@ -47,6 +50,38 @@ def _notices(design: NodeDesign) -> Iterator[Notice]:
             "copies through host memory"
         )
         yield Notice("p2p-refused", text)
+
+
+_MOST_JOINED = 576
+"""GPUs of one NVLink domain at most. Source: NVIDIA, NVLink Switch, fifth generation."""
+
+
+def with_domain(design: NodeDesign, gpus: int) -> NodeDesign:
+    """The design with so many GPUs in one NVLink domain: whole nodes below the same NVSwitches.
+
+    Each GPU keeps its links, the switches get the ports that it takes. Raises Infeasible where
+    nodes have no NVSwitches, would be split, or would be more than switches can join.
+    """
+    if gpus == design.nvlink_domain:
+        return design
+    nodes, rest = divmod(gpus, design.gpus)
+    links, why = design.nvlink, ""
+    if links.style != "switch":
+        why = f"no NVSwitches join its GPUs: {design.nvlink_domain} are one domain"
+    elif rest or not nodes:
+        why = f"a domain holds whole nodes, of {design.gpus} GPUs each"
+    elif links.trunk.group and gpus % links.trunk.group:
+        why = f"its GPUs have their switches in groups of {links.trunk.group}"
+    elif gpus > _MOST_JOINED:
+        why = f"NVSwitches join {_MOST_JOINED} GPUs at most"
+    if why:
+        raise Infeasible(
+            f"an NVLink domain of {gpus} GPUs on {design.name}",
+            where="--change",
+            why=why,
+            remedy="give another number, or describe the machine in a cluster TOML",
+        )
+    return msgspec.structs.replace(design, nodes_per_unit=nodes)
 
 
 def preset_machine(name: str) -> Machine:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+import wirespeed as ws
 from wirespeed.collectives.library.plan import Plan, make_plan
 from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.errors import UsageError
@@ -183,3 +184,13 @@ def test_mi300x_leaves_ll_at_176_kb_a_rank():
     plan = plan_of("mi300x-8", (2, 22, 0))
     assert chosen(plan, 1403904) == "Ring/LL"
     assert chosen(plan, 1403905) == "Ring/Simple"
+
+
+def test_a_thousand_nodes_of_mi355x_do_not_wait_for_a_ring_of_all():
+    """2(n - 1) steps on 12,800 ranks are 25,598: a tree has a few dozen."""
+    sizes = [2**29, 2**30, 2**32]
+    few = ws.collective("all_reduce", ws.cluster("mi355x-8", nodes=4), sizes=sizes).rows
+    many = ws.collective("all_reduce", ws.cluster("mi355x-8", nodes=1600), sizes=sizes).rows
+    assert [row.algorithm for row in few] == ["Ring"] * 3
+    assert [row.algorithm for row in many] == ["Tree"] * 3
+    assert many[0].time_us < 10 * few[0].time_us

@@ -80,15 +80,22 @@ class Plan:
 
     def choice(self, sizes: npt.ArrayLike) -> Ids:
         """[sizes] index of what is taken: the tuner's, else the fastest, the first of equals."""
-        chosen: Ids = self.times(sizes).argmin(axis=0).astype(np.int64)
+        times = self.times(sizes)
+        chosen: Ids = times.argmin(axis=0).astype(np.int64)
         if self.tuner is None:
             return chosen
-        pairs = [(option.algorithm, option.protocol) for option in self.options]
         operation, team = self.situation.collective.operation, self.situation.team
         for k, size in enumerate(np.atleast_1d(np.asarray(sizes, np.float64))):
             pick = self.tuner.pick(operation, float(size), team)
-            if pick is not None and (pick.algorithm, pick.protocol) in pairs:
-                chosen[k] = pairs.index((pick.algorithm, pick.protocol))
+            fitting = [
+                number
+                for number, option in enumerate(self.options)
+                if pick is not None
+                and option.protocol is pick.protocol
+                and pick.algorithm in (None, option.algorithm)
+            ]
+            if fitting:
+                chosen[k] = fitting[int(times[fitting, k].argmin())]
         return chosen
 
     def channels(self, sizes: npt.ArrayLike) -> Ids:

@@ -22,7 +22,7 @@ LL128_GPUS = ("gfx90a", "gfx942", "gfx950")
 
 
 class Range(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Up to where a protocol serves an operation [B a rank], and a tree [B in all]."""
+    """Up to where a protocol serves an operation [B a rank], and a tree for sure [B in all]."""
 
     gfx: tuple[str, ...]
     nodes: Literal["one", "more"]
@@ -50,9 +50,11 @@ def _rules(limits: Range, team: Team) -> Iterator[Rule]:
     """Lines in order of size; an open end follows the last limit."""
     ll, ll128 = (b * team.ranks for b in (limits.ll_bytes_per_rank, limits.ll128_bytes_per_rank))
     ends = {Protocol.LL: ll, Protocol.LL128: ll128, Protocol.SIMPLE: math.inf}
+    # A ring that has its full bandwidth still waits for every rank: beyond the tree times decide.
+    beyond = None if limits.tree_bytes else Algorithm.RING
     start = 0.0
     for protocol, end in ends.items():
-        for algorithm, most in ((Algorithm.TREE, limits.tree_bytes), (Algorithm.RING, math.inf)):
+        for algorithm, most in ((Algorithm.TREE, limits.tree_bytes), (beyond, math.inf)):
             stop = min(end, most)
             if stop > start or (start == 0.0 and stop > 0):
                 yield Rule(limits.operation, start, stop, algorithm, protocol)

@@ -21,7 +21,8 @@ class Rule:
     operation: Operation
     least: float
     most: float
-    algorithm: Algorithm
+    algorithm: Algorithm | None
+    """None leaves it to the library, which weighs times under the protocol."""
     protocol: Protocol
     channels: int = _ANY
     nodes: int = _ANY
