@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wirespeed as ws
-from wirespeed.errors import Infeasible, InputError, UsageError
+from wirespeed.errors import Infeasible, InputError, UnknownName, UsageError
 from wirespeed.inventory import resolve
 from wirespeed.topology.machines import preset_machine
 from wirespeed.topology.result import to_json
@@ -147,3 +147,13 @@ def test_results_name_the_parameters_behind_them():
     made = json.loads(to_json(ws.collective("all_reduce", "dgx-a100", sizes="1M")))
     assert len(made["parameters"]["hash"]) == 12
     assert made["version"] == ws.__version__
+
+
+def test_a_data_type_that_is_none_is_refused_and_other_spellings_are_taken():
+    with pytest.raises(UnknownName, match="data type 'foo'"):
+        ws.collective("all_reduce", "dgx-h100", sizes="1M", dtype="foo")
+    one, other = (
+        ws.collective("all_reduce", "dgx-h100", sizes="1G", dtype=name).rows
+        for name in ("bf16", "bfloat16")
+    )
+    assert one == other

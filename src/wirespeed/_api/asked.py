@@ -13,7 +13,8 @@ from wirespeed.collectives.library.names import Algorithm
 from wirespeed.collectives.operation import Collective, parse_operation
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.siblings import groups_alike
-from wirespeed.errors import UsageError
+from wirespeed.comparison.words import DTYPE_NAMES, dtype_word
+from wirespeed.errors import UnknownName, UsageError
 from wirespeed.topology.cluster import Cluster, Group, everyone
 from wirespeed.topology.ranks import parse_ranks
 from wirespeed.topology.software import Software
@@ -40,9 +41,12 @@ def asked_for(
         raise UsageError(
             f"{launch!r} is no way to launch", where="launch", why=f"known: {', '.join(LAUNCHES)}"
         )
+    named = dtype_word(dtype)
+    if named is None:
+        raise UnknownName("data type", dtype, DTYPE_NAMES, where="dtype")
     return Collective(
         parse_operation(op),
-        dtype=dtype,
+        dtype=named,
         launch=launch,
         registered=registered,
         symmetric=symmetric,

@@ -26,6 +26,8 @@ def collective(
     sizes: str = "8:16G",
     machine: MachineOptions = THIS_MACHINE,
     library: LibraryOptions = USUAL_LIBRARY,
+    dtype: Annotated[str, Parameter(group=LIBRARY)] = "float",
+    launch: Annotated[Literal["process", "thread", "graph"], Parameter(group=LIBRARY)] = "process",
     siblings: Annotated[bool, Parameter(group=LIBRARY, negative=())] = False,
     beside: Annotated[tuple[str, ...], Parameter(group=LIBRARY, negative=())] = (),
     explain: Annotated[bool, Parameter(group=OUTPUT)] = False,
@@ -47,6 +49,10 @@ def collective(
         Which machines.
     library
         Which library.
+    dtype
+        As nccl-tests names it: float, half, bfloat16, int8 … (NVSwitches add no int8).
+    launch
+        How calls are launched: process (one a GPU), thread, or graph.
     siblings
         The other GPUs, grouped as --ranks groups these, do the same at the same time.
     beside
@@ -77,6 +83,8 @@ def collective(
             cluster,
             sizes=sizes,
             ranks=library.ranks,
+            dtype=dtype,
+            launch=launch,
             algo=library.algo,
             proto=library.proto,
             siblings=siblings,

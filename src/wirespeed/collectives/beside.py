@@ -126,7 +126,7 @@ def beside_rows(
                 nodes=nodes,
                 size_bytes=int(size),
                 time_us=loads.time / US,
-                beside_us=loads.time / shared.speed[0] / US,
+                beside_us=float(loads.time / shared.speed[0] / US),
                 slowdown=float(1 / shared.speed[0]),
                 others=tuple(job.name for job in jobs),
                 others_us=tuple(other.time / US for other in others),

@@ -36,6 +36,8 @@ _DTYPES = {
     "fp8_e4m3": ("fp8", "fp8_e4m3", "f8e4m3", "float8"),
     "fp8_e5m2": ("fp8_e5m2", "f8e5m2"),
 }
+DTYPE_NAMES = tuple(_DTYPES)
+"""As nccl-tests has them."""
 _DTYPE_OF = {word: dtype for dtype, words in _DTYPES.items() for word in words}
 
 _ALGORITHMS = {
