@@ -233,6 +233,6 @@ def _check(operation: Operation, cluster: Cluster, group: Group) -> None:
     if len(group) < least:
         raise Infeasible(
             f"{operation} on {len(group)} GPU{'' if len(group) == 1 else 's'}",
-            why=f"it takes {least} or more; {len(group)} of {cluster.machine.name} as given take part",
+            why=f"it takes {least} or more, and of this machine {len(group)} take part",
             remedy="add nodes with --nodes, name more --ranks or a machine with more GPUs",
         )
