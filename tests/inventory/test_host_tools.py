@@ -163,7 +163,7 @@ def test_bridges_that_redirect_are_odd_and_validation_is_not() -> None:
 
 def test_two_runs_of_one_machine_do_not_contradict_each_other() -> None:
     other = texts.NVBANDWIDTH.replace("392.11", "388.20")
-    assert "contradiction" not in codes(machine_of(texts.NVBANDWIDTH, other))
+    assert "contradiction" not in codes(machine_of(H200, texts.NVBANDWIDTH, other))
 
 
 def test_distances_in_a_tree_of_switches() -> None:
@@ -204,3 +204,9 @@ def test_a_published_list_of_links_shows_two_lost_ones() -> None:
     text = shared("samples", "nvidia-smi-nvlink", "03-inactive.txt").read_text("utf-8")
     (oddity,) = machine_of(text).machine.oddities
     assert oddity.text.startswith("gpu3 has lost 2 of 6 NVLinks (3, 5)")
+
+
+def test_a_benchmark_of_copies_does_not_say_what_joins_its_gpus() -> None:
+    with pytest.raises(InputError, match="nothing says how the GPUs are linked"):
+        machine_of(texts.NVBANDWIDTH)
+    assert machine_of(texts.NVBANDWIDTH, QUERY).machine.gpu == "h100-sxm"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
-import msgspec
 import numpy as np
 
 from wirespeed.catalog import gpu
@@ -76,6 +74,7 @@ def inputs_of(evidence: Evidence, measurement: Measurement) -> Inputs:
         ),
         launch={"thread": "single process"}.get(measurement.launch or "", measurement.launch),
         dtype=measurement.dtype,
+        bidirectional=measurement.bidirectional,
     )
 
 
@@ -84,10 +83,6 @@ def setting_up(evidence: Evidence, measurement: Measurement) -> tuple[Setup, Clu
     setup, workshop = setup_of(inputs_of(evidence, measurement)), Workshop()
     cluster = workshop.cluster(setup)
     if measurement.source:
-        collective = msgspec.structs.replace(
-            setup.collective, bidirectional=measurement.bidirectional
-        )
-        setup = replace(setup, collective=collective)
         return setup, cluster, group_on(cluster, measurement)
     return setup, cluster, workshop.group(setup, cluster)
 

@@ -28,7 +28,7 @@ from wirespeed.inventory.node_facts import NodeFacts, node_facts, peer_to_peer
 from wirespeed.inventory.nvlink_states import with_links_as_listed
 from wirespeed.inventory.pci_status import redirecting_bridges, with_pci_links
 from wirespeed.inventory.slots import with_slots_as_read
-from wirespeed.readers import lstopo, nccl_xml, rocm_topo
+from wirespeed.readers import lstopo, nccl_xml, nvbandwidth, p2p_bandwidth, rocm_topo
 from wirespeed.topology.kinds import ComponentKind
 from wirespeed.topology.machine import Basis, Machine
 from wirespeed.topology.node_design import NodeDesign
@@ -39,6 +39,8 @@ from wirespeed.units import gbps
 
 _ALIKE = {"PXB": "PIX", "NODE": "PHB"}
 """Words that a topology XML cannot tell apart: host bridges of one CPU, levels of one switch."""
+_COPIES = {nvbandwidth.NAME, p2p_bandwidth.NAME}
+"""Formats of benchmarks that list GPUs."""
 _CABLES = {"infiniband", "ethernet"}
 """What the PCI class of a NIC tells apart."""
 _MOST_NAMED = 3
@@ -63,6 +65,7 @@ def combine(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Combined
     that has too few links.
     """
     evidence = with_pci_links(evidence)
+    _check_links_told(evidence)
     found = _combine(evidence, gpu)
     machine = with_links_as_listed(found.machine, merge(evidence))
     odd = (*machine.oddities, *redirecting_bridges(evidence))
@@ -101,6 +104,19 @@ def _trees(evidence: list[Evidence]) -> tuple[list[Evidence], list[Evidence]]:
         # Of processors alone nothing is taken; where that is all, the message says so.
         return [], others or hwloc
     return trees or shown, others
+
+
+def _check_links_told(evidence: list[Evidence]) -> None:
+    """Refuses files that measure copies and nothing else: they name GPUs, not what joins them."""
+    measured = [part for part in evidence if set(part.format.split("+")) <= _COPIES]
+    others = [part for part in evidence if part not in measured]
+    if measured and _has_gpus(measured) and not _has_gpus(others):
+        raise InputError(
+            "nothing says how the GPUs are linked",
+            where=", ".join(part.file for part in measured),
+            why="it measures copies between GPUs; links and NICs it does not show",
+            remedy="give the output of `nvidia-smi topo -m` too, or name a preset",
+        )
 
 
 def _has_format(evidence: Iterable[Evidence], name: str) -> bool:

@@ -13,6 +13,7 @@ from wirespeed.diagnosis.rules import (
     measurement,
     network,
     pairs,
+    wiring,
 )
 from wirespeed.diagnosis.rules._registry import RULES, Rule, rule
 
@@ -27,4 +28,5 @@ __all__ = [
     "network",
     "pairs",
     "rule",
+    "wiring",
 ]
