@@ -33,8 +33,8 @@ from wirespeed.training.utilisation import hfu, items_of, mfu, peak
 
 _MOST_PASSES = 512
 """Passes of micro-batches through model chunks that are run one by one."""
-_MOST_PASSES_CHANGED = 8192
-"""The same on a cluster under changes."""
+_MOST_PASSES_SLOWED = 8192
+"""The same on a cluster with a part that is slow or down."""
 
 
 _SHORT = 0.25
@@ -92,7 +92,8 @@ def simulate_step(
         wires or Wires(cluster, job.layout),
     )
     # A part that is slow lets a pipeline settle late.
-    most = _MOST_PASSES_CHANGED if cluster.changes else _MOST_PASSES
+    slowed = any(c.kind in (ChangeKind.RESOURCE, ChangeKind.COMPUTE) for c in cluster.changes)
+    most = _MOST_PASSES_SLOWED if slowed else _MOST_PASSES
     return _stepped(passes, _slow(job, cluster), chosen, most)
 
 
