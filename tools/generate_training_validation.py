@@ -41,6 +41,8 @@ BASELINE = ROOT / "docs" / "training-groups.json"
 HELD_OUT = ROOT / "docs" / "training-held-out.json"
 BANDS = ROOT / "src/wirespeed/comparison/data/training_bands.toml"
 BANDS_HEAD = "# 80 % bands of steps by class: measured over forecast time, whole folds held out.\n"
+ONE_NODE = ("cnn", "dle-bert", "dle-nlp", "nvlink-pcie")
+"""Collections of data-parallel runs that have small sizes."""
 WORST = 30
 """Runs that are listed."""
 
@@ -90,6 +92,10 @@ def page(result: TrainingReport, without: list[TrainingRow] | None) -> str:
         *collections(result.groups),
         "",
         *by_collection_unseen(without),
+        "## Inside one node",
+        "",
+        *inside(result.rows),
+        "",
         f"## The {WORST} worst runs",
         "",
         *worst(result.rows),
@@ -172,6 +178,30 @@ def collections(groups: Iterable[TrainingGroup]) -> list[str]:
         cells += [str(group.memory_rows or ""), percent(group.memory_median)]
         lines.append(row(cells))
     return lines
+
+
+def inside(rows: Iterable[TrainingRow]) -> list[str]:
+    """How data-parallel runs scale inside a node: input and host decide there as much as links."""
+    series: dict[str, list[TrainingRow]] = {}
+    for entry in rows:
+        if entry.group in ONE_NODE and entry.nodes == 1 and entry.measured_s:
+            series.setdefault(entry.series, []).append(entry)
+    lines = table("series", "GPU", "GPUs", "measured", "forecast", right=2)
+    for name, members in series.items():
+        members.sort(key=lambda entry: entry.gpus)
+        first = members[0]
+        for entry in members[1:]:
+            work = entry.items / first.items * first.gpus / entry.gpus
+            measured = work * (first.measured_s or 0.0) / (entry.measured_s or 1.0)
+            forecast = work * first.forecast_s / entry.forecast_s
+            cells = (escaped(name), entry.gpu, f"{first.gpus} to {entry.gpus}")
+            lines.append(row([*cells, f"{measured:.2f}", f"{forecast:.2f}"]))
+    return [
+        "Efficiency of data-parallel runs within a node, where input and host decide as much as",
+        "links: reported, not judged.",
+        "",
+        *lines,
+    ]
 
 
 def worst(rows: Iterable[TrainingRow]) -> list[str]:

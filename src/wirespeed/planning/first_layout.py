@@ -11,21 +11,25 @@ from wirespeed.training.choices import feasible
 from wirespeed.training.layout import Job
 
 _WITH_LESS = ("none", "selective")
+_WORTH = 2
+"""How many times the splitting is worth it to recompute less: a third of forward and backward."""
 
 
 def first_layout(job: Job, gpus: int, domain: int, capacity: float) -> Job | None:
     """The job with the least tensor and pipeline parallelism that fits, dp taking the rest.
 
-    Tensor parallelism stays inside the `domain` of so many GPUs that NVLink joins. A layout that
-    recomputes everything comes after all that need not. `capacity` is what a GPU has [B]. None
-    where nothing fits. Other fields of the layout stay as they are.
+    Tensor parallelism stays inside the `domain` of so many GPUs that NVLink joins. Where a layout
+    has to recompute everything, twice the splitting is taken that need not. `capacity` is what a
+    GPU has [B]. None where nothing fits. Other fields of the layout stay as they are.
     """
     with_full: Job | None = None
     for trial in _trials(job, gpus, domain):
+        if with_full is not None and _parts(trial) > _WORTH * _parts(with_full):
+            break
         if reasons(trial, gpus):
             continue
         found = feasible(trial, capacity)
-        if any(one.layout.recompute in _WITH_LESS for one in found):
+        if found and found[0].layout.recompute in _WITH_LESS:
             return trial
         if found and with_full is None:
             with_full = trial
@@ -42,6 +46,11 @@ def _trials(job: Job, gpus: int, domain: int) -> Iterator[Job]:
             dp = gpus // (parts * layout.cp)
             yield replace(job, layout=replace(layout, dp=dp, tp=tp, pp=pp))
         parts *= 2
+
+
+def _parts(job: Job) -> int:
+    """GPUs that a copy is split over."""
+    return job.layout.tp * job.layout.pp
 
 
 def _power_within(number: int) -> int:

@@ -185,7 +185,7 @@ def _batch(job: Job) -> Iterator[str]:
 
 
 def _sharding(layout: Layout, habit: Habit, framework: str) -> Iterator[str]:
-    sharding = layout.sharding or "none"
+    sharding = layout.sharding or (habit.sharding if layout.dp * layout.cp > 1 else "none")
     if layout.pp > 1 and sharding not in habit.zero_with_pipeline:
         yield f"{framework} refuses {sharding} with a pipeline: each micro-batch would gather again"
     group = layout.shard_group

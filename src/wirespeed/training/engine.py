@@ -94,6 +94,7 @@ class _Run:
         self.running: dict[int, list[int]] = {}
         self.events: list[tuple[float, int, float]] = []
         self.shared: dict[tuple[tuple[float, ...], ...], list[float]] = {}
+        self.slowed: dict[int, bool] = dict.fromkeys((task.rank for task in tasks), False)
 
     def spans(self) -> list[Span]:
         now = 0.0
@@ -139,7 +140,10 @@ class _Run:
     def _reshare(self, rank: int, now: float) -> None:
         """Work out anew how fast the tasks of a rank go that run at once."""
         together = self.running[rank]
+        if not self.slowed[rank] and len(together) < 2:
+            return
         speeds = self._speeds(together)
+        self.slowed[rank] = any(speed != 1.0 for speed in speeds)
         for k, speed in zip(together, speeds, strict=True):
             if speed == self.speed[k]:
                 continue

@@ -33,6 +33,12 @@ from wirespeed.training.utilisation import hfu, items_of, mfu, peak
 
 _MOST_PASSES = 512
 """Passes of micro-batches through model chunks that are run one by one."""
+_MOST_PASSES_SLOWED = 8192
+"""The same on a cluster with a part that is slow or down."""
+
+
+_SHORT = 0.25
+"""Share of a pass up to which a transfer is short."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,23 +91,38 @@ def simulate_step(
         host_of(framework.host, pace),
         wires or Wires(cluster, job.layout),
     )
-    return _stepped(passes, _slow(job, cluster), chosen)
+    # A part that is slow lets a pipeline settle late.
+    slowed = any(c.kind in (ChangeKind.RESOURCE, ChangeKind.COMPUTE) for c in cluster.changes)
+    most = _MOST_PASSES_SLOWED if slowed else _MOST_PASSES
+    return _stepped(passes, _slow(job, cluster), chosen, most)
 
 
-def _stepped(passes: Passes, slow: list[float], chosen: tuple[str, ...]) -> Step:
+def _stepped(passes: Passes, slow: list[float], chosen: tuple[str, ...], most: int) -> Step:
     """The step task by task, or of so many micro-batches that the rest only repeat them."""
     job = passes.job
     count, turn = micro_batches(job), job.layout.pp
-    if count <= 4 * turn or count * job.layout.pp * job.layout.vpp <= _MOST_PASSES:
+    if count <= 2 * turn + 4 or count * job.layout.pp * job.layout.vpp <= most:
         return _ran(passes, slow, chosen, count)
-    # Once the pipeline is full every round of pp micro-batches takes as long as the one before.
-    few, more = (_ran(passes, slow, chosen, k * turn) for k in (2, 3))
-    rounds = (count - 3 * turn) / turn
+    # Once it is full each micro-batch, or round of pp when interleaved, takes as long as the last.
+    first, stride = (turn + 2, 2) if job.layout.vpp == 1 else (turn, turn)
+    few = _ran(passes, slow, chosen, first)
+    if job.layout.vpp > 1 and not _keeps_pace(few):
+        first += turn
+        few = _ran(passes, slow, chosen, first)
+    more = _ran(passes, slow, chosen, first + stride)
+    rounds = (count - first - stride) / stride
     spent_of = {
         kind: value + rounds * (value - few.spent.get(kind, 0.0))
         for kind, value in more.spent.items()
     }
     return replace(more, spent=spent_of)
+
+
+def _keeps_pace(step: Step) -> bool:
+    """Whether transfers are so short that an interleaved pipeline is full after its first round."""
+    tasks = step.plan.tasks
+    sends = max((task.seconds for task in tasks if task.kind == "pp"), default=0.0)
+    return sends < _SHORT * min(task.seconds for task in tasks if task.kind == "compute")
 
 
 def _ran(passes: Passes, slow: list[float], chosen: tuple[str, ...], count: int) -> Step:
