@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import pytest
-from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import HealthCheck, given, note, reject, settings
 from hypothesis import strategies as st
 
 from collectives.bound_cases import switched
@@ -94,6 +94,7 @@ def crowds(draw: st.DrawFn):
 @given(crowds())
 def test_counted_is_added_up(case):
     on, members = case.on, case.members
+    note(str(case.what))
     block = Block(len(members), 1 / len(members))
     carrier = Carrier(on, members)
     try:
@@ -103,3 +104,30 @@ def test_counted_is_added_up(case):
             carry_block(carrier, block)
         return
     assert_counted(on, members)
+
+
+@pytest.mark.parametrize("fabric", ["planes", "rails"])
+def test_who_has_no_proxy_on_a_rail_may_be_farther_than_those_around_it(fabric: str):
+    # Rank 4 stands alone in its node and crosses spines to rail 1, which nodes 0 and 2 reach by it.
+    on = build_cluster(switched(4), nodes=3, fabric=(fabric, DESIGNS[fabric]))
+    assert_counted(on, group(on, [0, 1, 4, 8, 9]))
+
+
+@pytest.mark.parametrize(
+    ("fabric", "nodes", "gpus", "routing"),
+    [
+        ("dragonfly, one cable a pair", 7, 2, "spray"),
+        ("dragonfly, one cable a pair", 7, 1, "static"),
+        ("dragonfly", 10, 1, "spray"),
+    ],
+)
+def test_the_farthest_pair_of_a_dragonfly_may_stand_in_its_middle(
+    fabric: str, nodes: int, gpus: int, routing: str
+):
+    on = build_cluster(
+        switched(gpus),
+        nodes=nodes,
+        fabric=(fabric, DESIGNS[fabric]),
+        changes=[parse_change(f"routing={routing}"), parse_change("pxn=off")],
+    )
+    assert_counted(on, everyone(on))

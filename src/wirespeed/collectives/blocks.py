@@ -8,6 +8,7 @@ which hangs on its target: each is counted on its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -210,20 +211,26 @@ def _slowest(on: Carrier, source: _Ends, target: _Ends) -> Floats:
     """Latencies of messages of a Clos network among which is the longest.
 
     Ends that are alike but for their place differ in how far they are from each other. Leaves and
-    pods are filled in the order of the domains, so that the first and the last of each kind stand
-    for all: if these meet below one switch, so does whatever lies between them. A dragonfly has no
-    such order; it is looked at pair by pair.
+    pods of a rail are filled in the order of the domains, so that the first and the last of each
+    kind stand for all: if these meet below one switch, so does whatever lies between them. A
+    dragonfly has no such order; it is looked at pair by pair.
     """
-    a, b = _outer(source), _outer(target)
+    rail = on.cluster.topology.rail
+    a, b = _outer(source, rail), _outer(target, rail)
     one, other = source.crowd, target.crowd
     a, b = np.repeat(a, len(b)), np.tile(b, len(a))
     fit = (one.together[a] == other.together[b]) & (one.apart[a] != other.apart[b])
     return _routes(on, source, target, a[fit], b[fit])[1]
 
 
-def _outer(ends: _Ends) -> Ids:
-    """Positions of the ends of each rail and latency in its first and in its last domain."""
-    kinds = np.stack([ends.crowd.together, ends.latency.round(12)], axis=1)
+def _outer(ends: _Ends, rail: npt.NDArray[np.integer[Any]]) -> Ids:
+    """Positions of the ends of each kind in its first and in its last domain.
+
+    A kind has one rail to arrive by, one for its own NIC (where a node has no proxy for the first
+    they differ, and so do the leaves) and one latency.
+    """
+    own = rail[ends.crowd.nic]
+    kinds = np.stack([ends.crowd.together, own, ends.latency.round(12)], axis=1)
     _, kind = np.unique(kinds, axis=0, return_inverse=True)
     order = np.lexsort((ends.crowd.apart, kind.reshape(-1)))
     starts = np.flatnonzero(np.diff(kind.reshape(-1)[order], prepend=-1))
