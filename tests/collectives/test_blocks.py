@@ -51,7 +51,7 @@ def assert_counted(on: Cluster, members: Group) -> None:
     added = carrier.carry(block.pairs())
     assert counted.loads.keys() == added.loads.keys()
     for term, load in added.loads.items():
-        assert counted.loads[term] == pytest.approx(load, rel=1e-12, abs=1e-15)
+        np.testing.assert_allclose(counted.loads[term], load, rtol=1e-12, atol=1e-15)
     assert _slowest(counted.medium, counted.latency) == pytest.approx(
         _slowest(added.medium, added.latency)
     )

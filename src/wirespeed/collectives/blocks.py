@@ -8,6 +8,7 @@ which hangs on its target: each is counted on its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +18,16 @@ from wirespeed.collectives.costs import Medium, Term
 from wirespeed.collectives.doors import Routed, doors_of, unconnected
 from wirespeed.collectives.peers import domain_of
 from wirespeed.collectives.schedule import Block, transfers
+from wirespeed.errors import Infeasible
 from wirespeed.topology.fabrics.crowds import Crowd, pairs_of
+from wirespeed.topology.fabrics.wiring import Routing
+from wirespeed.topology.paths import Paths
 
 _MOST_WRITTEN = 2048
 """Ranks up to which pairs may be written down: four million."""
+
+_MOST_FLOWS = 2**26
+"""Pairs of NICs that are looked at one by one."""
 
 Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -97,8 +104,8 @@ def _across(on: Carrier, moved: Moved, domain: Ids, share: float) -> tuple[Float
         _Ends(Crowd(routed.nic_out, np.ones(len(source)), to, domain[source]), out),
         _Ends(Crowd(doors.nic, np.ones(ranks), number, domain), back),
     )
-    moved.add(Term.NETWORK, _through(on, ends, routed, doors.nic[example[to]]) * share)
-    latency = _slowest(on, *ends)
+    through, latency = _through(on, ends, routed, doors.nic[example[to]])
+    moved.add(Term.NETWORK, through * share)
     total = float(ranks * ranks - (in_domain**2).sum()) * share
     return latency, np.full(len(latency), total / len(latency))
 
@@ -123,67 +130,107 @@ def _outward(domain: Ids, rail: Ids, rails: int) -> tuple[Ids, Ids, Floats]:
     return source[sent], to[sent], messages[sent]
 
 
-def _through(on: Carrier, ends: tuple[_Ends, _Ends], routed: Routed, far: Ids) -> Floats:
-    """[resources] messages through the fabric; `far` is a NIC on the rail that each end sends to.
+def _through(
+    on: Carrier, ends: tuple[_Ends, _Ends], routed: Routed, far: Ids
+) -> tuple[Floats, Floats]:
+    """[resources] messages through the fabric, and latencies of messages, the longest among them.
 
-    Where they cannot be counted all at once, flow by flow: those between two NICs are one.
+    `far` is a NIC on the rail that each end sends to. Where messages cannot be counted all at once,
+    flow by flow: those between two NICs are one.
     """
     topology, routing = on.cluster.topology, on.cluster.routing
     wiring, capacity = topology.wiring, topology.capacity
     assert wiring is not None
-    source, target = (_by_nic(end.crowd) for end in ends)
+    source, target = (_by_nic(end) for end in ends)
+    one, other = source.crowd, target.crowd
     loads = np.zeros(topology.resources)
     reached = wiring.reachable(routed.nic_out.astype(np.int32), far.astype(np.int32)).all()
     if reached:
-        counted = wiring.crowd_loads(source, target, routing=routing, capacity=capacity)
+        if routing is Routing.ECMP:
+            _refuse_many(one, other)
+        counted = wiring.crowd_loads(
+            one, other, routing=routing, capacity=capacity, seed=on.cluster.seed
+        )
         if counted is not None:
             loads[: len(counted)] = counted
-            return loads
-    for a, b in pairs_of(source, target):
-        nics = source.nic[a].astype(np.int32), target.nic[b].astype(np.int32)
-        paths = wiring.paths(*nics, routing=routing, seed=on.cluster.seed, capacity=capacity)
-        amount = (source.weight[a] * target.weight[b])[paths.owner()] * paths.share
+            return loads, _slowest(on, *ends)
+    _refuse_many(one, other)
+    slowest = 0.0
+    for a, b in pairs_of(one, other):
+        if not len(a):
+            continue
+        paths, latency = _routes(on, source, target, a, b)
+        amount = (one.weight[a] * other.weight[b])[paths.owner()] * paths.share
         loads += np.bincount(paths.resource, amount, minlength=len(loads))
-    return loads
+        slowest = max(slowest, float(latency.max()))
+    return loads, np.array([slowest])
 
 
-def _by_nic(crowd: Crowd) -> Crowd:
-    """The crowd with one end for each NIC and rail; a NIC belongs to one domain."""
-    width = int(crowd.together.max(initial=0)) + 1
-    key = crowd.nic * width + crowd.together
-    _, example, place = np.unique(key, return_index=True, return_inverse=True)
-    weight = np.bincount(place.reshape(-1), crowd.weight, minlength=len(example))
-    count = weight.astype(np.float64)
-    return Crowd(crowd.nic[example], count, crowd.together[example], crowd.apart[example])
-
-
-def _slowest(on: Carrier, source: _Ends, target: _Ends) -> Floats:
-    """Latencies of messages among which is the longest.
-
-    Ends that are alike but for their place differ in how far they are from each other: the first
-    and the last of each kind stand for all.
-    """
-    a, b = _outer(source), _outer(target)
-    one, other = source.crowd, target.crowd
-    a, b = np.repeat(a, len(b)), np.tile(b, len(a))
-    fit = (one.together[a] == other.together[b]) & (one.apart[a] != other.apart[b])
-    a, b = a[fit], b[fit]
-    topology, wiring = on.cluster.topology, on.cluster.topology.wiring
+def _routes(on: Carrier, source: _Ends, target: _Ends, a: Ids, b: Ids) -> tuple[Paths, Floats]:
+    """Paths between the NICs of ends, and the latency from GPU to GPU [s]."""
+    cluster, topology = on.cluster, on.cluster.topology
+    wiring = topology.wiring
     assert wiring is not None
-    nics = one.nic[a].astype(np.int32), other.nic[b].astype(np.int32)
-    cluster = on.cluster
+    nics = source.crowd.nic[a].astype(np.int32), target.crowd.nic[b].astype(np.int32)
     paths = wiring.paths(
         *nics, routing=cluster.routing, seed=cluster.seed, capacity=topology.capacity
     )
     wires = paths.share * topology.latency[paths.resource]
     through = np.bincount(paths.owner(), wires, minlength=len(a))
-    latency: Floats = source.latency[a] + through + target.latency[b]
-    return latency
+    return paths, np.asarray(source.latency[a] + through + target.latency[b])
 
 
-def _outer(ends: _Ends) -> Ids:
-    """Positions of the ends of each rail and latency in its first and in its last domain."""
-    kinds = np.stack([ends.crowd.together, ends.latency.round(12)], axis=1)
+def _refuse_many(source: Crowd, target: Crowd) -> None:
+    """Infeasible for more pairs of NICs than can be looked at one by one in some seconds."""
+    width = int(max(source.together.max(initial=0), target.together.max(initial=0))) + 1
+    sides = (np.bincount(crowd.together, minlength=width) for crowd in (source, target))
+    pairs = int(np.prod(list(sides), axis=0).sum())
+    if pairs > _MOST_FLOWS:
+        raise Infeasible(
+            f"an all-to-all of {pairs:,} flows",
+            why=f"this fabric routes each by itself; up to {_MOST_FLOWS:,} are followed",
+            remedy="take fewer nodes, or --change routing=static or routing=spray",
+        )
+
+
+def _by_nic(ends: _Ends) -> _Ends:
+    """One end for each NIC and rail, as late as the latest; a NIC belongs to one domain."""
+    crowd = ends.crowd
+    width = int(crowd.together.max(initial=0)) + 1
+    key = crowd.nic * width + crowd.together
+    _, example, place = np.unique(key, return_index=True, return_inverse=True)
+    place = place.reshape(-1)
+    weight = np.bincount(place, crowd.weight, minlength=len(example)).astype(np.float64)
+    latency = np.zeros(len(example))
+    np.maximum.at(latency, place, ends.latency)
+    merged = Crowd(crowd.nic[example], weight, crowd.together[example], crowd.apart[example])
+    return _Ends(merged, latency)
+
+
+def _slowest(on: Carrier, source: _Ends, target: _Ends) -> Floats:
+    """Latencies of messages of a Clos network among which is the longest.
+
+    Ends that are alike but for their place differ in how far they are from each other. Leaves and
+    pods of a rail are filled in the order of the domains, so that the first and the last of each
+    kind stand for all: if these meet below one switch, so does whatever lies between them. A
+    dragonfly has no such order; it is looked at pair by pair.
+    """
+    rail = on.cluster.topology.rail
+    a, b = _outer(source, rail), _outer(target, rail)
+    one, other = source.crowd, target.crowd
+    a, b = np.repeat(a, len(b)), np.tile(b, len(a))
+    fit = (one.together[a] == other.together[b]) & (one.apart[a] != other.apart[b])
+    return _routes(on, source, target, a[fit], b[fit])[1]
+
+
+def _outer(ends: _Ends, rail: npt.NDArray[np.integer[Any]]) -> Ids:
+    """Positions of the ends of each kind in its first and in its last domain.
+
+    A kind has one rail to arrive by, one for its own NIC (where a node has no proxy for the first
+    they differ, and so do the leaves) and one latency.
+    """
+    own = rail[ends.crowd.nic]
+    kinds = np.stack([ends.crowd.together, own, ends.latency.round(12)], axis=1)
     _, kind = np.unique(kinds, axis=0, return_inverse=True)
     order = np.lexsort((ends.crowd.apart, kind.reshape(-1)))
     starts = np.flatnonzero(np.diff(kind.reshape(-1)[order], prepend=-1))

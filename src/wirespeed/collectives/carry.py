@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from wirespeed.collectives.costs import Medium, Term
 from wirespeed.collectives.doors import Routed, doors_of, unconnected
-from wirespeed.collectives.peers import Leg, domain_of, nic_leg, peer_leg
+from wirespeed.collectives.peers import Leg, domain_of, nic_leg, peer_legs
 from wirespeed.collectives.schedule import Spokes, Transfers
 from wirespeed.collectives.spokes import spoke_loads
 from wirespeed.topology.cluster import Cluster, Group
@@ -96,11 +96,7 @@ class Carrier:
     def _inside(self, moved: Moved, near: Ids, source: Ids, target: Ids, share: Floats) -> None:
         router = self.cluster.router
         pairs = router.pairs(source[near], target[near])
-        examples = near[pairs.example]
-        ranks = self.ranks or len(self.group)
-        legs = np.array(
-            [peer_leg(self.cluster, int(source[t]), int(target[t]), ranks) for t in examples]
-        )
+        legs = peer_legs(self.cluster, pairs, self.ranks or len(self.group))
         for leg in Leg:
             rows = near[legs[pairs.row] == leg]
             if len(rows):

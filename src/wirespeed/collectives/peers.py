@@ -11,6 +11,7 @@ from wirespeed.catalog import gpu
 from wirespeed.topology.cluster import Cluster
 from wirespeed.topology.eligibility import gdr_level
 from wirespeed.topology.kinds import PathType
+from wirespeed.topology.router import Pairs
 
 
 class Leg(IntEnum):
@@ -50,9 +51,18 @@ def peer_leg(cluster: Cluster, source: int, target: int, ranks: int) -> Leg:
     NVLink wherever it is; PCIe peer to peer where driver and distance allow it (up to PXB, or
     NCCL_P2P_LEVEL), else host memory. Source: NCCL's documented defaults.
     """
-    distance = cluster.router.path_type(source, target)
-    limit = p2p_limit(cluster, ranks)
-    if distance > limit:
+    return _leg(cluster, cluster.router.path_type(source, target), ranks)
+
+
+def peer_legs(cluster: Cluster, pairs: Pairs, ranks: int) -> npt.NDArray[np.int64]:
+    """[rows] `peer_leg` of each group of transfers between GPUs."""
+    distances, row = np.unique(cluster.router.path_types(pairs), return_inverse=True)
+    legs = np.array([_leg(cluster, PathType(d), ranks) for d in distances.tolist()], np.int64)
+    return np.asarray(legs[row.reshape(-1)])
+
+
+def _leg(cluster: Cluster, distance: PathType, ranks: int) -> Leg:
+    if distance > p2p_limit(cluster, ranks):
         return Leg.HOST
     if distance <= PathType.NVB:
         return Leg.NVLINK

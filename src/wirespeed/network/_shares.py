@@ -17,12 +17,15 @@ from itertools import chain
 import numpy as np
 
 from wirespeed.network._fair import fair_rates
-from wirespeed.network._uses import Bools, Floats, Ints, Uses, weighted_counts
+from wirespeed.network._uses import Bools, Floats, Ints, Uses, spans, weighted_counts
 
 CLOSE = 1e-11
 """Relative distance at which a resource counts as full, or two rates as equal."""
 
 NOTHING = -1
+
+_PATIENT = 1
+"""Turns in which a group only takes in who must join; from then on those beside them too."""
 
 
 class Shares:
@@ -38,8 +41,7 @@ class Shares:
         self.solved = 0
         self._uses = uses
         self._capacity = capacity
-        self._crossing: dict[int, dict[int, float]] = {}
-        self._rows: dict[int, tuple[Ints, Floats]] = {}  # of `_crossing`, as arrays, when asked for
+        self._crossing = _Crossing(uses, capacity.size)
         self._held: dict[int, set[int]] = {NOTHING: set()}
         self._holder: Ints = np.full(uses.transfers, NOTHING)
         self._member: Bools = np.zeros(uses.transfers, bool)
@@ -57,58 +59,49 @@ class Shares:
         self.rates[entering] = 0.0
         return self._solve(group)
 
-    def _mine(self, transfer: int) -> slice:
-        return slice(int(self._uses.first[transfer]), int(self._uses.first[transfer + 1]))
-
     def _add(self, transfer: int) -> list[int]:
-        mine = self._mine(transfer)
-        resources: list[int] = self._uses.resource[mine].tolist()
-        for resource, weight in zip(resources, self._uses.weight[mine].tolist(), strict=True):
-            self._crossing.setdefault(resource, {})[transfer] = weight
-            self._rows.pop(resource, None)
         self._held[NOTHING].add(transfer)
-        return resources
+        return self._crossing.add(transfer)
 
     def _remove(self, transfer: int) -> list[int]:
-        resources: list[int] = self._uses.resource[self._mine(transfer)].tolist()
-        for resource in resources:
-            del self._crossing[resource][transfer]
-            self._rows.pop(resource, None)
         self._held[int(self._holder[transfer])].discard(transfer)
         self._holder[transfer] = NOTHING
-        return resources
-
-    def _row(self, resource: int) -> tuple[Ints, Floats]:
-        """The running transfers that cross a resource, and their weights there."""
-        row = self._rows.get(resource)
-        if row is None:
-            crossing = self._crossing[resource]
-            row = np.array(list(crossing), np.int64), np.array(list(crossing.values()))
-            self._rows[resource] = row
-        return row
+        return self._crossing.remove(transfer)
 
     def _solve(self, group: Ints) -> tuple[Ints, Floats]:
         before = self.rates[group]
-        fresh = group
+        fresh, turn = group, 0
         while fresh.size:
+            turn += 1
             self._member[group] = True
             fresh, held = self._solve_with_the_rest_fixed(group)
             self.solved += 1
             if not fresh.size:
                 self._hold(group, *held)
+            for _ in range(turn - _PATIENT):
+                fresh = self._with_those_held_beside(fresh)
             before = np.concatenate([before, self.rates[fresh]])
             group = np.concatenate([group, fresh])
         self._member[group] = False
         return group, before
 
+    def _with_those_held_beside(self, fresh: Ints) -> Ints:
+        """`fresh` and who is held by a resource that one of them crosses, members left out.
+
+        They are likely to lose their hold next; that they are solved anew changes nothing if not.
+        """
+        if not fresh.size:
+            return fresh
+        places = np.unique(self._uses.select(fresh).resource)
+        who, _, sizes = self._crossing.rows(places)
+        beside = who[(self._holder[who] == np.repeat(places, sizes)) & ~self._member[who]]
+        return np.union1d(fresh, beside)
+
     def _solve_with_the_rest_fixed(self, group: Ints) -> tuple[Ints, tuple[Ints, Ints]]:
         """Set the group's rates; returns who must join it, and which transfers are held by what."""
         part = self._uses.select(group)
         places, local = np.unique(part.resource, return_inverse=True)
-        rows = [self._row(place) for place in places.tolist()]
-        sizes = np.array([row[0].size for row in rows])
-        who = np.concatenate([row[0] for row in rows])
-        weight = np.concatenate([row[1] for row in rows])
+        who, weight, sizes = self._crossing.rows(places)
         at = np.repeat(np.arange(places.size), sizes)
         member = self._member[who]
         rest = ~member
@@ -142,3 +135,44 @@ class Shares:
         self._holder[transfers] = resources
         for transfer, holder in zip(group.tolist(), self._holder[group].tolist(), strict=True):
             self._held.setdefault(holder, set()).add(transfer)
+
+
+class _Crossing:
+    """Which running transfers cross each resource: rows that are kept while transfers come and go.
+
+    Each resource has room for all that ever cross it; those that run fill the beginning of it.
+    """
+
+    def __init__(self, uses: Uses, resources: int) -> None:
+        counts = np.bincount(uses.resource, minlength=resources)
+        self._uses = uses
+        self._owner = uses.owner
+        self._first = np.cumsum(counts) - counts
+        self._size = np.zeros(resources, np.int64)
+        self._use = np.zeros(uses.resource.size, np.int64)  # at each place
+        self._place = np.zeros(uses.resource.size, np.int64)  # of each use
+
+    def add(self, transfer: int) -> list[int]:
+        """Takes a transfer in; the resources that it crosses."""
+        mine = np.arange(self._uses.first[transfer], self._uses.first[transfer + 1])
+        resource = self._uses.resource[mine]
+        place = self._first[resource] + self._size[resource]
+        self._use[place], self._place[mine] = mine, place
+        self._size[resource] += 1
+        return list(resource.tolist())
+
+    def remove(self, transfer: int) -> list[int]:
+        """Leaves a transfer out, the last of each row taking its place there."""
+        mine = slice(int(self._uses.first[transfer]), int(self._uses.first[transfer + 1]))
+        resource = self._uses.resource[mine]
+        self._size[resource] -= 1
+        place = self._place[mine]
+        last = self._use[self._first[resource] + self._size[resource]]
+        self._use[place], self._place[last] = last, place
+        return list(resource.tolist())
+
+    def rows(self, resources: Ints) -> tuple[Ints, Floats, Ints]:
+        """Who crosses these, with which weight, one resource after the other; how many each."""
+        sizes = self._size[resources]
+        use = self._use[spans(self._first[resources], sizes)]
+        return self._owner[use], self._uses.weight[use], sizes

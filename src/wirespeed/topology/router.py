@@ -15,6 +15,7 @@ from wirespeed.topology.kinds import ComponentKind, LinkKind, PathType
 from wirespeed.topology.model import Topology
 from wirespeed.topology.path_types import nccl_path
 from wirespeed.topology.paths import Paths, gather
+from wirespeed.topology.switched import Crossings
 from wirespeed.topology.unit import Unit
 from wirespeed.topology.unit_routes import Route, UnitRoutes
 from wirespeed.topology.ways import Way, find_route, memory_of
@@ -24,6 +25,8 @@ Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
 
 _SMALL, _CHUNK = 2**16, 2**20
+_MANY = 2**10
+"""Routes through several levels of switches that are looked for all at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +120,9 @@ class Router:
         Raises Infeasible, naming the pair, where no such way exists.
         """
         pairs = self.pairs(source, target)
-        return self._placed(_table(self._rows_of(pairs, way)), pairs.row, pairs.unit)
+        everything = np.arange(len(pairs.example))
+        table = _table(self._rows_of(pairs, everything, way))
+        return self._placed(table, pairs.row, pairs.unit)
 
     def inside_loads(
         self, source: npt.ArrayLike, target: npt.ArrayLike, way: Way, amount: Floats
@@ -136,22 +141,47 @@ class Router:
         transfers are counted by unit and by pair within the unit, and each pair's route is laid
         once for all units.
         """
-        topology, table = self.topology, _table(self._rows_of(pairs, way))
+        topology = self.topology
         loads: list[Floats | None] = [None] * (len(kinds) + 1)
         row_class = self._unit_classes()[pairs.unit[pairs.example]]
         for unit_class in np.unique(row_class):
             rows = np.flatnonzero(row_class == unit_class)
             units, counted = _counted(pairs, rows, amount)
             shape = topology.units[topology.unit_class[units[0]]]
-            own = gather(table, rows)
-            part = _part_of(shape, kinds)[own.resource]
+            crossed = self._crossings(pairs, rows, way)
+            if crossed is None:
+                own = _table(self._rows_of(pairs, rows, way))
+                used = own.resource
+            else:
+                ends = pairs.source[pairs.example[rows]], pairs.target[pairs.example[rows]]
+                dense = np.array([crossed.loads(*ends, amounts) for amounts in counted])
+                used = np.flatnonzero(dense.any(axis=0))
+            part = _part_of(shape, kinds)[used]
             for k in np.unique(part):
-                columns, local = _spread(counted, own, part == k)
+                if crossed is None:
+                    columns, local = _spread(counted, own, part == k)
+                else:
+                    columns = used[part == k]
+                    local = dense[:, columns]
                 whole = loads[k]
                 if whole is None:
                     whole = loads[k] = np.zeros(topology.resources)
                 self._place(whole, units, shape, columns, local)
         return loads
+
+    def _crossings(self, pairs: Pairs, rows: Ids, way: Way) -> Crossings | None:
+        """The ways of all these groups of transfers at once, where switches have several levels.
+
+        `rows` are of one class of units. None where a few routes are found faster one by one, and
+        where some of them are no ways through switches.
+        """
+        if way is not Way.DIRECT or len(rows) < _MANY:
+            return None
+        example = pairs.example[rows]
+        found = self.routes(int(pairs.unit[example[0]])).crossings()
+        if found is None or not found.reached(pairs.source[example], pairs.target[example]).all():
+            return None
+        return found
 
     def _place(self, loads: Floats, units: Ids, shape: Unit, columns: Ids, local: Floats) -> None:
         """Write what units have on some of their resources to where they stand in the cluster."""
@@ -179,17 +209,37 @@ class Router:
 
     def pair_latency(self, pairs: Pairs, way: Way) -> Floats:
         """[t] the one-way latency of the links on the path of each transfer [s]."""
-        topology = self.topology
-        table = _table(self._rows_of(pairs, way))
-        owner = table.owner()
-        kind = topology.unit_class[pairs.unit[pairs.example]][owner]
-        seconds = np.zeros(len(owner))
-        for k in np.unique(kind).tolist():
-            shape = topology.units[k]
-            mine = np.flatnonzero((kind == k) & (table.resource < shape.links))
-            seconds[mine] = table.share[mine] * shape.latency[table.resource[mine]]
-        latency = np.bincount(owner, seconds, minlength=len(table)).astype(np.float64, copy=False)
+        latency = np.zeros(len(pairs.example))
+        row_class = self._unit_classes()[pairs.unit[pairs.example]]
+        for unit_class in np.unique(row_class):
+            rows = np.flatnonzero(row_class == unit_class)
+            example = pairs.example[rows]
+            crossed = self._crossings(pairs, rows, way)
+            if crossed is not None:
+                latency[rows] = crossed.between(pairs.source[example], pairs.target[example])
+                continue
+            table = _table(self._rows_of(pairs, rows, way))
+            shape = self.topology.units[self.topology.unit_class[pairs.unit[example[0]]]]
+            on_link = table.resource < shape.links
+            used = table.resource[on_link]
+            seconds = table.share[on_link] * shape.latency[used]
+            latency[rows] = np.bincount(table.owner()[on_link], seconds, minlength=len(rows))
         return latency[pairs.row]
+
+    def path_types(self, pairs: Pairs) -> npt.NDArray[np.int64]:
+        """[rows] NCCL's path type of each group of transfers between GPUs."""
+        row_class = self._unit_classes()[pairs.unit[pairs.example]]
+        found = np.empty(len(pairs.example), np.int64)
+        for unit_class in np.unique(row_class):
+            rows = np.flatnonzero(row_class == unit_class)
+            if self._crossings(pairs, rows, Way.DIRECT) is not None:
+                found[rows] = PathType.NVL
+                continue
+            routes = self.routes(int(pairs.unit[pairs.example[rows[0]]]))
+            ends = (pairs.source[pairs.example[rows]], pairs.target[pairs.example[rows]])
+            both = zip(*(column.tolist() for column in ends), strict=True)
+            found[rows] = [nccl_path(routes, a, b) for a, b in both]
+        return found
 
     def pairs(self, source: npt.ArrayLike, target: npt.ArrayLike) -> Pairs:
         """The transfers by what tells them apart: their unit's class and their places in it."""
@@ -311,10 +361,10 @@ class Router:
             self._rows[key] = route
         return self._rows[key]
 
-    def _rows_of(self, pairs: Pairs, way: Way) -> list[Route]:
+    def _rows_of(self, pairs: Pairs, rows: Ids, way: Way) -> list[Route]:
         return [
             self._row(int(pairs.unit[t]), int(pairs.source[t]), int(pairs.target[t]), way)
-            for t in pairs.example
+            for t in pairs.example[rows]
         ]
 
     def _placed(self, table: Paths, row: Ids, unit: Ids) -> Paths:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wirespeed.topology.kinds import ComponentKind, LinkKind, PathType
+from wirespeed.topology.switched import Crossings, crossings
 from wirespeed.topology.unit import Unit
 
 _FABRIC = (LinkKind.NVLINK, LinkKind.XGMI)
@@ -61,6 +62,7 @@ class UnitRoutes:
 
     _spokes: dict[int, dict[int, int]] | None = field(init=False)
     _counted: list[bool] = field(init=False)
+    _crossings: Crossings | None = None
 
     def __post_init__(self) -> None:
         self._out = {}
@@ -111,6 +113,19 @@ class UnitRoutes:
                 self._indirect.add(key)
             self._fabric[key] = route
         return self._fabric[key]
+
+    def crossings(self) -> Crossings | None:
+        """The ways through switches between all GPUs at once, where switches have several levels.
+
+        None where one level joins all GPUs, or none does: then a route is found by itself as fast.
+        """
+        if self._spokes is not None or not (self.unit.kind == ComponentKind.NVSWITCH).any():
+            return None
+        if self._crossings is None:
+            fabric = np.isin(self.unit.link_kind, _FABRIC)
+            counted = np.array(self._counted, bool)
+            self._crossings = crossings(self.unit, fabric, self.capacity, counted)
+        return self._crossings
 
     def is_indirect(self, source: int, target: int) -> bool:
         """Whether the NVLink route passes another GPU."""

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from wirespeed.topology.fabrics.clos_hashed import hashed_loads
+from wirespeed.topology.fabrics.clos_repairs import lead_round
+from wirespeed.topology.fabrics.clos_sprayed import add_sprayed
 from wirespeed.topology.fabrics.crowds import Crowd, crossing
 from wirespeed.topology.fabrics.wiring import Routing
 
@@ -23,24 +26,49 @@ Floats = npt.NDArray[np.float64]
 
 
 def crowd_loads(
-    wiring: ClosWiring, source: Crowd, target: Crowd, routing: Routing, capacity: Floats
+    wiring: ClosWiring,
+    source: Crowd,
+    target: Crowd,
+    routing: Routing,
+    seed: int,
+    capacity: Floats,
 ) -> Floats | None:
     """[links up to the fabric's last] bytes on each; None where pairs have to be routed singly.
 
-    That is so with hashing, and where links are down or, with spraying, not all alike.
+    That is so with spraying where NICs' own cables decide how much goes over which plane, and where
+    some pairs have no way: looking at them names one.
     """
+    if routing is Routing.ECMP:
+        return hashed_loads(wiring, source, target, seed, capacity)
     tiers = wiring.link_ranges()
-    if routing is Routing.ECMP or any((capacity[tier] == 0).any() for tier in tiers):
-        return None
-    sprays = routing is Routing.SPRAY
-    # Where there is one plane, what a NIC's cable can carry decides nothing.
-    shared = tiers if wiring.planes > 1 else tiers[1:]
-    if sprays and not all(_alike(capacity[tier]) for tier in shared):
-        return None
     loads = np.zeros(tiers[-1].stop)
+    sprays = routing is Routing.SPRAY
+    even = all(_alike(capacity[tier]) and _up(capacity[tier]) for tier in tiers[1:])
+    if sprays and not _ends_alike(wiring, source, target, capacity):
+        return None
     for plane in range(wiring.planes):
-        _add_plane(wiring, source, target, plane, loads, sprays)
+        _add_plane(wiring, source, target, plane, loads, sprays, inner=even or not sprays)
+        uneven = sprays and not even and wiring.shape.uplinks > 0
+        if uneven and not add_sprayed(wiring, source, target, plane, loads, capacity):
+            return None
+    if not sprays:
+        lead_round(wiring, source, target, loads, capacity)
     return loads
+
+
+def _ends_alike(wiring: ClosWiring, source: Crowd, target: Crowd, capacity: Floats) -> bool:
+    """Whether all NICs' cables are up, and alike where there is a choice between planes."""
+    sides = ((wiring.table.find(source.nic), 0), (wiring.table.find(target.nic), 1))
+    planes = range(wiring.planes)
+    ends = [
+        capacity[wiring.nic_links(plane)[port] + back] for port, back in sides for plane in planes
+    ]
+    rates = np.concatenate(ends)
+    return _up(rates) and (wiring.planes == 1 or _alike(rates))
+
+
+def _up(values: Floats) -> bool:
+    return bool((values > 0).all())
 
 
 def _alike(values: Floats) -> bool:
@@ -48,8 +76,16 @@ def _alike(values: Floats) -> bool:
 
 
 def _add_plane(
-    wiring: ClosWiring, source: Crowd, target: Crowd, plane: int, loads: Floats, sprays: bool
+    wiring: ClosWiring,
+    source: Crowd,
+    target: Crowd,
+    plane: int,
+    loads: Floats,
+    sprays: bool,
+    *,
+    inner: bool,
 ) -> None:
+    """Adds what goes over one plane while all is up: NICs' cables, and with `inner` the others."""
     shape = wiring.shape
     a, b = wiring.table.find(source.nic), wiring.table.find(target.nic)
     leaf_a, leaf_b = wiring.leaf[a], wiring.leaf[b]
@@ -67,7 +103,7 @@ def _add_plane(
     cable = wiring.nic_links(plane)
     loads[cable] += _sized(put(a, one_b)[:, 0], len(cable))
     loads[cable + 1] += _sized(put(one_a, b)[0], len(cable))
-    if not shape.uplinks:
+    if not shape.uplinks or not inner:
         return
     choice = wiring.choose(a[:0], b, Routing.STATIC, 0, plane)
     leaves, uplinks = np.arange(wiring.leaves)[:, None], np.arange(shape.uplinks)

@@ -30,7 +30,7 @@ DOWN = "every path of equal cost has a link that is down"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Capacities:
+class Capacities:
     """Capacity [B/s] of one plane's cables, up and down, by place in the network.
 
     Attributes:
@@ -45,7 +45,7 @@ class _Capacities:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Split:
+class Split:
     """[n] pairs of leaves: share of a transfer on each cable.
 
     Attributes:
@@ -102,7 +102,7 @@ def reroute(
     alive = (capacity[wiring.nic_links(plane)[a]] > 0) & (
         capacity[wiring.nic_links(plane)[b] + 1] > 0
     )
-    caps = _capacities(wiring, plane, capacity)
+    caps = capacities(wiring, plane, capacity)
     same_leaf, same_pod = wiring.common(a, b)
     for in_pod in (True, False):
         todo = np.flatnonzero(dead & alive & ~same_leaf & (same_pod == in_pod))
@@ -127,7 +127,7 @@ def _keys(
 
 def _other_way(
     wiring: ClosWiring,
-    caps: _Capacities,
+    caps: Capacities,
     a: Ids,
     b: Ids,
     plane: int,
@@ -137,26 +137,26 @@ def _other_way(
     """[n, 4] links between the leaves over cables that are up, and whether there are such."""
     shape = wiring.shape
     leaf_a, leaf_b = wiring.leaf[a], wiring.leaf[b]
-    split = _split(wiring, caps, leaf_a, leaf_b, in_pod)
+    spread = split(wiring, caps, leaf_a, leaf_b, in_pod)
     rows = np.arange(len(a))
-    up = _pick(split.up.reshape(len(a), -1) > 0, keys[0])
+    up = _pick(spread.up.reshape(len(a), -1) > 0, keys[0])
     spine = up % shape.spines
     links = np.full((len(a), 4), -1, np.int64)
     links[:, 0] = wiring.leaf_link(leaf_a, up, plane)
-    if split.spine_up is not None and split.spine_down is not None:
-        spine_up = _pick(split.spine_up[rows, spine].reshape(len(a), -1) > 0, keys[1])
+    if spread.spine_up is not None and spread.spine_down is not None:
+        spine_up = _pick(spread.spine_up[rows, spine].reshape(len(a), -1) > 0, keys[1])
         core = spine_up % shape.cores
         links[:, 1] = wiring.spine_link(wiring.spine_id(leaf_a, spine), spine_up, plane)
         first = spine - spine % shape.spines_per_group
         group = first[:, None] + np.arange(shape.spines_per_group)
-        ways = split.spine_down[rows[:, None], group, :, core[:, None]] > 0
+        ways = spread.spine_down[rows[:, None], group, :, core[:, None]] > 0
         option = _pick(ways.reshape(len(a), -1), keys[2])
         spine = first + option // shape.core_trunk
         spine_down = option % shape.core_trunk * shape.cores + core
         links[:, 2] = wiring.spine_link(wiring.spine_id(leaf_b, spine), spine_down, plane) + 1
-    down = _pick(split.down[rows, :, spine] > 0, keys[3]) * shape.spines + spine
+    down = _pick(spread.down[rows, :, spine] > 0, keys[3]) * shape.spines + spine
     links[:, 3] = wiring.leaf_link(leaf_b, down, plane) + 1
-    return np.where(split.alive[:, None], links, -1), split.alive
+    return np.where(spread.alive[:, None], links, -1), spread.alive
 
 
 def _pick(mask: Bools, key: Ids) -> Ids:
@@ -173,50 +173,50 @@ def _leaf_pairs(
     key = wiring.leaf[a] * wiring.leaves + wiring.leaf[b]
     pairs, row = np.unique(key, return_inverse=True)
     leaf_a, leaf_b = np.divmod(pairs, wiring.leaves)
-    caps = _capacities(wiring, plane, capacity)
+    caps = capacities(wiring, plane, capacity)
     alive = np.ones(len(pairs), bool)
     parts = []
     same_pod = wiring.pod[leaf_a] == wiring.pod[leaf_b]
     for in_pod in (True, False):
         todo = np.flatnonzero((leaf_a != leaf_b) & (same_pod == in_pod))
         for some in _chunks(wiring, todo, in_pod):
-            split = _split(wiring, caps, leaf_a[some], leaf_b[some], in_pod)
-            alive[some] = split.alive
-            parts.append((some, _table(wiring, leaf_a[some], leaf_b[some], plane, split)))
+            spread = split(wiring, caps, leaf_a[some], leaf_b[some], in_pod)
+            alive[some] = spread.alive
+            parts.append((some, _table(wiring, leaf_a[some], leaf_b[some], plane, spread)))
     if not parts:
         nothing = np.zeros(len(pairs) + 1, np.int64)
         return Paths(nothing, np.empty(0, np.int64), np.empty(0)), row.reshape(-1), alive
     return scatter(parts, len(pairs)), row.reshape(-1), alive
 
 
-def _table(wiring: ClosWiring, leaf_a: Ids, leaf_b: Ids, plane: int, split: _Split) -> Paths:
+def _table(wiring: ClosWiring, leaf_a: Ids, leaf_b: Ids, plane: int, spread: Split) -> Paths:
     """Paths between leaves from the shares on each cable."""
     shape, n = wiring.shape, len(leaf_a)
     uplink, spine_uplink = np.arange(shape.uplinks), np.arange(shape.spine_uplinks)
     position = np.arange(shape.spines)
     links = [wiring.leaf_link(leaf_a[:, None], uplink, plane)]
-    shares = [split.up.reshape(n, -1)]
-    if split.spine_up is not None and split.spine_down is not None:
-        for leaf, share, back in ((leaf_a, split.spine_up, 0), (leaf_b, split.spine_down, 1)):
+    shares = [spread.up.reshape(n, -1)]
+    if spread.spine_up is not None and spread.spine_down is not None:
+        for leaf, share, back in ((leaf_a, spread.spine_up, 0), (leaf_b, spread.spine_down, 1)):
             spine = wiring.spine_id(leaf[:, None], position)[:, :, None]
             links.append((wiring.spine_link(spine, spine_uplink, plane) + back).reshape(n, -1))
             shares.append(share.reshape(n, -1))
     links.append(wiring.leaf_link(leaf_b[:, None], uplink, plane) + 1)
-    shares.append(split.down.reshape(n, -1))
+    shares.append(spread.down.reshape(n, -1))
     share, link = np.concatenate(shares, axis=1), np.concatenate(links, axis=1)
     used = share > 0
     first = np.concatenate([[0], np.cumsum(used.sum(axis=1))]).astype(np.int64)
     return Paths(first, link[used], share[used])
 
 
-def _split(wiring: ClosWiring, caps: _Capacities, leaf_a: Ids, leaf_b: Ids, in_pod: bool) -> _Split:
+def split(wiring: ClosWiring, caps: Capacities, leaf_a: Ids, leaf_b: Ids, in_pod: bool) -> Split:
     """Shares between leaves of one pod, or of two."""
     up, down = caps.up[leaf_a], caps.down[leaf_b]
     up_all, down_all = up.sum(axis=1), down.sum(axis=1)
     if in_pod:
         weight = np.minimum(up_all, down_all)
         flow = _ratio(weight, weight.sum(axis=1, keepdims=True))
-        return _Split(
+        return Split(
             up=_ratio(up * flow[:, None], up_all[:, None]),
             down=_ratio(down * flow[:, None], down_all[:, None]),
             spine_up=None,
@@ -240,7 +240,7 @@ def _split(wiring: ClosWiring, caps: _Capacities, leaf_a: Ids, leaf_b: Ids, in_p
     at_core = np.repeat(to_core.reshape(groups).sum(axis=2), shape.spines_per_group, axis=1)
     from_core = _ratio(at_core * last, each_core)
     arriving = from_core.sum(axis=2)
-    return _Split(
+    return Split(
         up=_ratio(up * flow[:, None], up_all[:, None]),
         down=_ratio(down * arriving[:, None], down_all[:, None]),
         spine_up=_ratio(spine_up * to_core[:, :, None], up_sum[:, :, None]),
@@ -249,7 +249,8 @@ def _split(wiring: ClosWiring, caps: _Capacities, leaf_a: Ids, leaf_b: Ids, in_p
     )
 
 
-def _capacities(wiring: ClosWiring, plane: int, capacity: Floats | None) -> _Capacities:
+def capacities(wiring: ClosWiring, plane: int, capacity: Floats | None) -> Capacities:
+    """The rates of one plane's cables; all 1 without `capacity`."""
     shape = wiring.shape
     leaf, spine = np.arange(wiring.leaves)[:, None], np.arange(wiring.spines)[:, None]
     up = wiring.leaf_link(leaf, np.arange(shape.uplinks), plane)
@@ -261,7 +262,7 @@ def _capacities(wiring: ClosWiring, plane: int, capacity: Floats | None) -> _Cap
         values = np.ones(links.shape) if capacity is None else capacity[links]
         return values.reshape(form)
 
-    return _Capacities(
+    return Capacities(
         of(up, by_leaf), of(up + 1, by_leaf), of(spine_up, by_spine), of(spine_up + 1, by_spine)
     )
 

@@ -159,15 +159,21 @@ class ClosWiring:
         return _flat(np.stack(walks, axis=1), share)
 
     def crowd_loads(
-        self, source: Crowd, target: Crowd, *, routing: Routing, capacity: Floats
+        self,
+        source: Crowd,
+        target: Crowd,
+        *,
+        routing: Routing,
+        capacity: Floats,
+        seed: int = 0,
     ) -> Floats | None:
         """[links] what an exchange puts on each; see `Wiring.crowd_loads`."""
-        return crowd_loads(self, source, target, routing, capacity)
+        return crowd_loads(self, source, target, routing, seed, capacity)
 
     def choose(self, a: Ids, b: Ids, routing: Routing, seed: int, plane: int) -> Choice:
         """The cables that transfers between ports take while all are up."""
         if routing is Routing.ECMP:
-            return self._hashed(a, b, flow_hash(a, b, seed + (plane << 32)))
+            return self.hashed(a, b, flow_hash(a, b, seed + (plane << 32)))
         return self._by_destination(b)
 
     def walks(self, a: Ids, b: Ids, choice: Choice, plane: int) -> Ids:
@@ -230,7 +236,8 @@ class ClosWiring:
         spine_up = (self.place[self.leaf[b]] * shape.trunk + trunk) % max(shape.spine_uplinks, 1)
         return Choice(up, spine_up, up % max(shape.spines, 1), spine_up, up)
 
-    def _hashed(self, a: Ids, b: Ids, key: Bits) -> Choice:
+    def hashed(self, a: Ids, b: Ids, key: Bits) -> Choice:
+        """The cables that flows between ports draw by their hash."""
         shape = self.shape
         draws = [
             draw(key, part, ways)

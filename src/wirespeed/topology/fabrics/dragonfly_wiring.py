@@ -57,7 +57,13 @@ class DragonflyWiring:
         return self.leaf_of(component) // self.switches
 
     def crowd_loads(
-        self, source: Crowd, target: Crowd, *, routing: Routing, capacity: Floats
+        self,
+        source: Crowd,
+        target: Crowd,
+        *,
+        routing: Routing,
+        capacity: Floats,
+        seed: int = 0,
     ) -> Floats | None:
         """None: minimal routes are looked at pair by pair."""
         return None

@@ -12,8 +12,17 @@ _STEP = 0x9E3779B97F4A7C15
 
 def flow_hash(source: npt.ArrayLike, target: npt.ArrayLike, seed: int) -> Bits:
     """[t] 64 mixed bits of each flow and the seed (splitmix64)."""
-    start = np.uint64(seed * _STEP & _ALL)
-    return _mixed(_mixed(np.asarray(source, np.uint64) + start) ^ np.asarray(target, np.uint64))
+    return finished_hash(start_hash(source, seed), target)
+
+
+def start_hash(source: npt.ArrayLike, seed: int) -> Bits:
+    """[n] what `flow_hash` makes of sources and the seed alone."""
+    return _mixed(np.asarray(source, np.uint64) + np.uint64(seed * _STEP & _ALL))
+
+
+def finished_hash(begun: Bits, target: npt.ArrayLike) -> Bits:
+    """[t] `flow_hash` of flows whose sources are hashed already."""
+    return _mixed(begun ^ np.asarray(target, np.uint64))
 
 
 def draw(key: Bits, part: int, ways: int) -> npt.NDArray[np.int64]:

@@ -66,10 +66,11 @@ class Wiring(Protocol):
         *,
         routing: Routing,
         capacity: npt.NDArray[np.float64],
+        seed: int = 0,
     ) -> npt.NDArray[np.float64] | None:
         """[links up to the fabric's last] bytes on each where every end sends to every partner.
 
-        The same as adding up the paths of all pairs, without making them. None where that takes a
-        look at each pair, as hashed flows do.
+        The same as adding up the paths of all pairs, without making them. None where a wiring
+        knows no way but a look at each pair.
         """
         ...
