@@ -71,7 +71,7 @@ def _gpus(
         mine = collect([r for r in records if r.inputs.cluster.gpu in spelled])
         others = collect([r for r in records if r.inputs.cluster.gpu not in spelled])
         unseen = _errors(mine, residuals_of(mine, fit_all(others, start)))
-        known = _errors(mine, residuals_of(mine, start))
+        known = _errors(mine, residuals_of(mine, parameters()))
         for platform in PLATFORMS:
             pair = [[e for e in errors if e.platform == platform] for errors in (unseen, known)]
             if pair[0]:

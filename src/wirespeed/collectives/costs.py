@@ -106,7 +106,7 @@ def _net_step(protocol: Protocol, net: Callable[[str], float], parameters: Param
     """[us] of a step over a network.
 
     A line of LL128 waits for what a word of LL waits for, and then for more bytes: so many times
-    as long on every network.
+    as long on every network, though no longer than a step of Simple.
     """
     if protocol is Protocol.LL128:
         return net("step_ll") * parameters.number("protocol.ll128.network_step")
@@ -151,8 +151,9 @@ def costs_of(kind: CostClass, parameters: Parameters) -> Costs:
             [inner, pcie(f"step_{word}"), _net_step(protocol, net, parameters)]
         )
         if protocol is Protocol.SIMPLE:
-            # LL128 spares the fence that Simple needs: a step of it never waits longer.
-            step[Protocol.LL128] = np.minimum(step[Protocol.LL128], step[protocol])
+            # LL and LL128 spare the fence that Simple needs: a step of them never waits longer.
+            for spared in (Protocol.LL, Protocol.LL128):
+                step[spared] = np.minimum(step[spared], step[protocol])
         extra[protocol] = parameters.number(f"protocol.{word}.call")
         factor[protocol] = 1 / (share * parameters.number(f"protocol.{word}.share"))
         across = share[Term.NETWORK] * parameters.number(f"protocol.{word}.network_share")
