@@ -14,8 +14,8 @@ from wirespeed.training.memory_arrays import arrays_of
 
 pytestmark = pytest.mark.corpus
 
-EVERY = 10
-"""Of the layouts of one node, which are many and alike."""
+EVERY = {"vtrain-single": 30, "vtrain-multi": 3, "llm-foundry": 4}
+"""Of groups with many runs that are alike, every so-manieth; of others every second."""
 
 
 def test_published_runs_take_what_the_engine_says():
@@ -23,7 +23,7 @@ def test_published_runs_take_what_the_engine_says():
     records, _ = read_training_records(file.read_text(), file=file.name)
     workshop, off = TrainingWorkshop(), {}
     for record in records:
-        if record.group == "vtrain-single" and record.position % EVERY:
+        if record.position % EVERY.get(record.group, 2):
             continue
         try:
             setup = training_setup_of(record.inputs)
@@ -33,5 +33,5 @@ def test_published_runs_take_what_the_engine_says():
             continue
         got = Closed(step.job, cluster).seconds(arrays_of([step.job.layout]))[0]
         off[record.position] = got / step.seconds - 1
-    assert len(off) > 500
+    assert len(off) > 150
     assert {k: v for k, v in off.items() if abs(v) > 0.03} == {}
