@@ -214,10 +214,10 @@ def test_equal_nodes_are_laid_out_once():
     assert len(part.shapes) == 3
 
 
-def test_domains_stand_in_the_order_of_their_first_rank():
+def test_domains_stand_in_the_order_of_their_first_rank_and_their_gpus_by_index():
     on = cluster("dgx-h100", 3)
     layout = layout_of(on, group(on, [17, 3, 16, 8, 2]))
-    assert [ranks.tolist() for ranks in layout.ranks] == [[0, 2], [1, 4], [3]]
+    assert [ranks.tolist() for ranks in layout.ranks] == [[2, 0], [4, 1], [3]]
 
 
 def test_over_pcie_a_ring_crosses_each_socket_once_each_way():

@@ -18,7 +18,9 @@ class Domains:
     """The domains of a group, in order of their first rank.
 
     Attributes:
-        ranks: of each domain, in rank order.
+        ranks: of each domain, in the order of their GPUs by node and index. The library looks for
+            its rings and chains among devices and gives them their ranks afterwards, so that which
+            rank a GPU has changes nothing inside a domain.
         unit: [domains] the unit that each lies in, the first one where it spans several.
         kind: [domains] domains of a kind have their GPUs at the same places of equal units;
             kinds are counted in the order in which they first occur.
@@ -44,7 +46,7 @@ def domains_of(cluster: Cluster, group: Group) -> Domains:
     number = np.empty_like(by_first)
     number[by_first] = np.arange(len(names))
     domain = number[place.reshape(-1)]
-    flat = np.argsort(domain, kind="stable")
+    flat = np.lexsort((topology.index[group.gpus], topology.node[group.gpus], domain))
     sizes = np.bincount(domain)
     unit = topology.unit_of(group.gpus[first[by_first]])
     local = group.gpus[flat] - np.repeat(topology.first_component[unit], sizes)

@@ -48,7 +48,7 @@ class Layout:
     """The domains of a group, in order of their first rank.
 
     Attributes:
-        ranks: of each domain, in rank order.
+        ranks: of each domain, in the order of its GPUs; see `Domains`.
         shape: [domains] into `shapes`.
         begin: [domains] first component of the domain's unit.
     """

@@ -95,17 +95,23 @@ def _tree_order(cluster: Cluster, gpus: Ids) -> Ids:
     """Positions ordered so that neighbours in the PCIe tree follow each other.
 
     The way from one fixed CPU down to a GPU, read as a sequence of components, is its place in the
-    tree; GPUs that NVLink joins stand together at the first one's place.
+    tree; GPUs that NVLink joins stand together at the first one's place. A component counts as the
+    first GPU below it, so that how a machine was put together decides nothing.
     """
     topology = cluster.topology
     unit = topology.unit_at(int(gpus[0]))
     begin = int(topology.first_component[unit])
     routes = cluster.router.routes(unit)
-    cpus = routes.unit.of_kind(ComponentKind.CPU)
-    places: list[tuple[int, ...]] = []
+    cpus = sorted(routes.unit.of_kind(ComponentKind.CPU), key=lambda c: int(routes.unit.numa[c]))
+    ways: list[tuple[int, ...]] = []
     for gpu in gpus:
         links = routes.pcie_links(int(cpus[0]), int(gpu) - begin) if len(cpus) else None
-        places.append(tuple(int(routes.unit.target[link]) for link in links or ()))
+        ways.append(tuple(int(routes.unit.target[link]) for link in links or ()))
+    first: dict[int, int] = {}
+    for k, way in enumerate(ways):
+        for component in way:
+            first.setdefault(component, k)
+    places = [tuple(first[component] for component in way) for way in ways]
     leaders = list(places)
     for a in range(len(gpus)):
         for b in range(a):
