@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from wirespeed.topology.kinds import ComponentKind, LinkKind, PathType, SmiWord
 from wirespeed.topology.nccl_speeds import nccl_bandwidth
 from wirespeed.topology.unit_routes import UnitRoutes
@@ -176,12 +178,10 @@ def bonded_links(routes: UnitRoutes, source: int, target: int) -> int:
     route = routes.nvlink(source, target)
     if route is None or routes.is_indirect(source, target):
         return 0
-    if not any(unit.link_kind[r] == LinkKind.NVLINK for r in route.resource if r < unit.links):
+    links = unit.links
+    link = np.array([r for r in route.resource if r < links], np.int64)
+    if not (unit.link_kind[link] == LinkKind.NVLINK).any():
         return 0
-    out = sum(
-        int(unit.lanes[r]) for r in route.resource if r < unit.links and unit.source[r] == source
-    )
-    back = sum(
-        int(unit.lanes[r]) for r in route.resource if r < unit.links and unit.target[r] == target
-    )
-    return min(out, back)
+    lanes = unit.lanes[link]
+    out, back = lanes[unit.source[link] == source].sum(), lanes[unit.target[link] == target].sum()
+    return int(min(out, back))

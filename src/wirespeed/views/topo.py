@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
+from typing import Any
 
 import msgspec
 
@@ -22,9 +25,10 @@ def document(report: TopoReport) -> Document:
 def _blocks(report: TopoReport) -> Iterator[Block]:
     yield Heading(_headline(report))
     nodes = list(dict.fromkeys(_node(gpu.name) for gpu in report.gpus))
-    yield Facts((*_cluster_facts(report, len(nodes)), *_node_facts(_only(report, nodes[0]))))
-    for node in nodes:
-        yield from _node_blocks(_only(report, node), f" of {node}" if len(nodes) > 1 else "")
+    parts = list(_by_node(report, nodes))
+    yield Facts((*_cluster_facts(report, len(nodes)), *_node_facts(parts[0])))
+    for node, part in zip(nodes, parts, strict=True):
+        yield from _node_blocks(part, f" of {node}" if len(nodes) > 1 else "")
     if report.oddities:
         yield Heading("Oddities")
         yield Items(tuple(_placed(oddity) for oddity in report.oddities), odd=True)
@@ -36,7 +40,8 @@ def _blocks(report: TopoReport) -> Iterator[Block]:
 def _node_blocks(report: TopoReport, where: str) -> Iterator[Block]:
     """What there is to say of one node."""
     gpus = [gpu.name for gpu in report.gpus]
-    between = [pair for pair in report.pairs if pair.target in set(gpus)]
+    own = set(gpus)
+    between = [pair for pair in report.pairs if pair.target in own]
     if between:
         amd = any(row.kind == "xgmi" for row in report.links)
         yield Heading(f"Between GPUs{where}")
@@ -50,22 +55,31 @@ def _node_blocks(report: TopoReport, where: str) -> Iterator[Block]:
             yield Sentence(f"Not for compute (storage, front end): {', '.join(others)}.")
 
 
-def _only(report: TopoReport, node: str) -> TopoReport:
-    """The report with one node's parts alone; what belongs to its rack stays."""
+def _by_node(report: TopoReport, nodes: Sequence[str]) -> Iterator[TopoReport]:
+    """The report with each node's parts alone; what belongs to its rack stays."""
+    parts = ("gpus", "cpus", "pcie_switches", "nics", "nvswitches")
+    rows = {part: _rows_by_node(getattr(report, part), lambda row: (row.name,)) for part in parts}
+    for part in ("links", "pairs"):
+        rows[part] = _rows_by_node(getattr(report, part), lambda row: (row.source, row.target))
+    for node in nodes:
+        mine = {}
+        for part, by in rows.items():
+            # What is no node's own keeps its place between the rows that are.
+            own = [*by[node], *(by[""] if node else ())]
+            mine[part] = tuple(row for _, row in sorted(own, key=itemgetter(0)))
+        yield msgspec.structs.replace(report, **mine)
 
-    def mine(*names: str) -> bool:
-        return all(_node(name) == node or not name.startswith("node") for name in names)
 
-    return msgspec.structs.replace(
-        report,
-        gpus=tuple(part for part in report.gpus if mine(part.name)),
-        cpus=tuple(part for part in report.cpus if mine(part.name)),
-        pcie_switches=tuple(part for part in report.pcie_switches if mine(part.name)),
-        nics=tuple(part for part in report.nics if mine(part.name)),
-        nvswitches=tuple(part for part in report.nvswitches if mine(part.name)),
-        links=tuple(link for link in report.links if mine(link.source, link.target)),
-        pairs=tuple(pair for pair in report.pairs if mine(pair.source, pair.target)),
-    )
+def _rows_by_node(
+    rows: Iterable[Any], names: Callable[[Any], tuple[str, ...]]
+) -> dict[str, list[tuple[int, Any]]]:
+    """By node, rows that are between its own parts and its rack's; with "" those of racks alone."""
+    found: dict[str, list[tuple[int, Any]]] = defaultdict(list)
+    for place, row in enumerate(rows):
+        homes = {_node(name) for name in names(row) if name.startswith("node")} or {""}
+        if len(homes) == 1:
+            found[homes.pop()].append((place, row))
+    return found
 
 
 def _placed(notice: Notice) -> str:
