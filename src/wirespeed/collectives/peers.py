@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from wirespeed.catalog import gpu
 from wirespeed.topology.cluster import Cluster
-from wirespeed.topology.eligibility import gdr_level
+from wirespeed.topology.eligibility import gdr_level, level_of, p2p_level
 from wirespeed.topology.kinds import PathType
-from wirespeed.topology.router import Pairs
+from wirespeed.topology.pairs import Pairs
 
 
 class Leg(IntEnum):
@@ -25,24 +25,6 @@ class Leg(IntEnum):
     """Written to shared host memory by one side and read by the other."""
     ROOT = 4
     """Peer to peer by way of the root complex, where ACS or an IOMMU redirects it."""
-
-
-_LEVELS = {
-    "LOC": PathType.LOC,
-    "NVL": PathType.NVL,
-    "PIX": PathType.PIX,
-    "PXB": PathType.PXB,
-    "PHB": PathType.PHB,
-    "NODE": PathType.PHB,
-    "SYS": PathType.SYS,
-    "0": PathType.LOC,
-    "1": PathType.PIX,
-    "2": PathType.PXB,
-    "3": PathType.PHB,
-    "4": PathType.SYS,
-    "5": PathType.SYS,
-}
-"""NCCL_P2P_LEVEL's words and old digits."""
 
 
 def peer_leg(cluster: Cluster, source: int, target: int, ranks: int) -> Leg:
@@ -85,14 +67,14 @@ def copy_leg(cluster: Cluster, source: int, target: int) -> Leg:
 
 def p2p_limit(cluster: Cluster, ranks: int) -> PathType:
     """The farthest distance at which the library uses peer to peer; LOC switches it off."""
-    env = cluster.software.env
-    if not cluster.abilities.p2p or env.get("NCCL_P2P_DISABLE", "0") not in ("", "0"):
+    machine = cluster.machine
+    if not cluster.abilities.p2p:
         return PathType.LOC
-    level = _LEVELS.get(env.get("NCCL_P2P_LEVEL", "").upper())
-    if level is not None:
-        return level
-    amd = cluster.machine.cpu_vendor == "AMD"
-    return PathType.SYS if cluster.machine.peer_to_peer or (amd and ranks <= 2) else PathType.PXB
+    farthest = p2p_level(cluster.software.env, machine.cpu_vendor, ranks)
+    stated = level_of(cluster.software.env.get("NCCL_P2P_LEVEL", "")) is not None
+    # What is known of this machine goes before a default, but not before what somebody has set.
+    lifted = machine.peer_to_peer and not stated and farthest > PathType.LOC
+    return PathType.SYS if lifted else farthest
 
 
 def has_pcie_p2p(cluster: Cluster) -> bool:

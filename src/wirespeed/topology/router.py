@@ -13,6 +13,7 @@ from wirespeed.errors import Infeasible
 from wirespeed.topology.address import name_of
 from wirespeed.topology.kinds import ComponentKind, LinkKind, PathType
 from wirespeed.topology.model import Topology
+from wirespeed.topology.pairs import Pairs, counted, first_and_place, part_of, spread, table_of
 from wirespeed.topology.path_types import nccl_path
 from wirespeed.topology.paths import Paths, gather
 from wirespeed.topology.switched import Crossings
@@ -24,26 +25,8 @@ Ids = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 T = TypeVar("T")
 
-_SMALL, _CHUNK = 2**16, 2**20
 _MANY = 2**10
 """Routes through several levels of switches that are looked for all at once."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
-    """Transfers inside units, grouped by what decides their route.
-
-    Attributes:
-        source, target: [t] component ids inside the unit.
-        unit: [t] the unit.
-        example: [rows] one transfer of each group; `row` [t] is the group of each.
-    """
-
-    source: Ids
-    target: Ids
-    unit: Ids
-    example: Ids
-    row: Ids
 
 
 @dataclass(slots=True, eq=False)
@@ -121,7 +104,7 @@ class Router:
         """
         pairs = self.pairs(source, target)
         everything = np.arange(len(pairs.example))
-        table = _table(self._rows_of(pairs, everything, way))
+        table = table_of(self._rows_of(pairs, everything, way))
         return self._placed(table, pairs.row, pairs.unit)
 
     def inside_loads(
@@ -146,20 +129,20 @@ class Router:
         row_class = self._unit_classes()[pairs.unit[pairs.example]]
         for unit_class in np.unique(row_class):
             rows = np.flatnonzero(row_class == unit_class)
-            units, counted = _counted(pairs, rows, amount)
+            units, sums = counted(pairs, rows, amount)
             shape = topology.units[topology.unit_class[units[0]]]
             crossed = self._crossings(pairs, rows, way)
             if crossed is None:
-                own = _table(self._rows_of(pairs, rows, way))
+                own = table_of(self._rows_of(pairs, rows, way))
                 used = own.resource
             else:
                 ends = pairs.source[pairs.example[rows]], pairs.target[pairs.example[rows]]
-                dense = np.array([crossed.loads(*ends, amounts) for amounts in counted])
+                dense = np.array([crossed.loads(*ends, amounts) for amounts in sums])
                 used = np.flatnonzero(dense.any(axis=0))
-            part = _part_of(shape, kinds)[used]
+            part = part_of(shape, kinds)[used]
             for k in np.unique(part):
                 if crossed is None:
-                    columns, local = _spread(counted, own, part == k)
+                    columns, local = spread(sums, own, part == k)
                 else:
                     columns = used[part == k]
                     local = dense[:, columns]
@@ -218,7 +201,7 @@ class Router:
             if crossed is not None:
                 latency[rows] = crossed.between(pairs.source[example], pairs.target[example])
                 continue
-            table = _table(self._rows_of(pairs, rows, way))
+            table = table_of(self._rows_of(pairs, rows, way))
             shape = self.topology.units[self.topology.unit_class[pairs.unit[example[0]]]]
             on_link = table.resource < shape.links
             used = table.resource[on_link]
@@ -251,7 +234,7 @@ class Router:
         classes, number = np.unique(self._unit_classes(), return_inverse=True)
         a, b = a - begin, b - begin
         key = (number.reshape(-1)[unit] * span + a) * span + b
-        example, row = _first_and_place(key, len(classes) * span * span)
+        example, row = first_and_place(key, len(classes) * span * span)
         return Pairs(a, b, unit, example, row)
 
     def nearest_nics(self, gpu: int) -> tuple[int, ...]:
@@ -377,65 +360,3 @@ class Router:
         on_link = paths.resource + topology.first_link[unit][owner]
         on_part = paths.resource - links + topology.links + topology.first_component[unit][owner]
         return Paths(paths.first, np.where(is_link, on_link, on_part), paths.share)
-
-
-def _table(rows: list[Route]) -> Paths:
-    first = np.concatenate([[0], np.cumsum([len(row.resource) for row in rows])])
-    resource = [r for row in rows for r in row.resource]
-    share = [s for row in rows for s in row.share]
-    return Paths(first.astype(np.int64), np.array(resource, np.int64), np.array(share, np.float64))
-
-
-def _first_and_place(key: Ids, keys: int) -> tuple[Ids, Ids]:
-    """The first place of each key that occurs, in order of keys; [n] which of them each is."""
-    if keys > 8 * len(key) + _SMALL:
-        _, first, place = np.unique(key, return_index=True, return_inverse=True)
-        return first, place.reshape(-1)
-    first = np.full(keys, -1, np.int64)
-    first[key[::-1]] = np.arange(len(key))[::-1]
-    found = np.flatnonzero(first >= 0)
-    number = np.zeros(keys, np.int64)
-    number[found] = np.arange(len(found))
-    return first[found], number[key]
-
-
-def _counted(pairs: Pairs, rows: Ids, amount: Floats) -> tuple[Ids, Floats]:
-    """The units in which transfers of these rows run, and [units, rows] how much in each."""
-    row, unit = pairs.row, pairs.unit
-    if len(rows) < len(pairs.example):
-        number = np.full(len(pairs.example), -1, np.int64)
-        number[rows] = np.arange(len(rows))
-        mine = number[row] >= 0
-        row, unit, amount = number[row[mine]], unit[mine], amount[mine]
-    units = np.flatnonzero(np.bincount(unit))
-    place = np.empty(int(units[-1]) + 1, np.int64)
-    place[units] = np.arange(len(units))
-    cells = len(units) * len(rows)
-    sums = np.bincount(place[unit] * len(rows) + row, amount, minlength=cells)
-    return units, sums.astype(np.float64, copy=False).reshape(len(units), len(rows))
-
-
-def _part_of(shape: Unit, kinds: tuple[tuple[LinkKind, ...], ...]) -> Ids:
-    """[links + components] the set of kinds that each belongs to; the last number for others."""
-    part = np.full(shape.links + shape.components, len(kinds), np.int64)
-    for number, several in enumerate(kinds):
-        part[: shape.links][np.isin(shape.link_kind, several)] = number
-    return part
-
-
-def _spread(counted: Floats, table: Paths, mine: npt.NDArray[np.bool_]) -> tuple[Ids, Floats]:
-    """The resources that some uses of a table name, and [units, resources] loads on each.
-
-    `counted` [units, rows] is what runs on the table's routes.
-    """
-    owner, share = table.owner()[mine], table.share[mine]
-    columns, column = np.unique(table.resource[mine], return_inverse=True)
-    order = np.argsort(column.reshape(-1), kind="stable")
-    first = np.searchsorted(column.reshape(-1)[order], np.arange(len(columns)))
-    owner, share = owner[order], share[order]
-    local = np.empty((len(counted), len(columns)))
-    # The shares are sparse: sums over uses beat a product of matrices, and keep to one thread.
-    step = max(1, _CHUNK // len(owner))
-    for k in range(0, len(counted), step):
-        local[k : k + step] = np.add.reduceat(counted[k : k + step, owner] * share, first, axis=1)
-    return columns, local

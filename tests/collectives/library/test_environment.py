@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+import wirespeed as ws
 from wirespeed.collectives.library.environment import HcaFilter, LibrarySettings, parse_settings
 from wirespeed.collectives.library.names import Algorithm
 from wirespeed.collectives.operation import Operation
+from wirespeed.collectives.peers import p2p_limit
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.topology.kinds import PathType
 from wirespeed.topology.software import Software
@@ -137,3 +139,12 @@ def test_what_only_starts_or_logs_is_passed_over():
     assert settings_of(NCCL_DEBUG="INFO", NCCL_NET="AWS Libfabric", FI_PROVIDER="cxi") == (
         LibrarySettings()
     )
+
+
+@pytest.mark.parametrize("word", ["NODE", "sys", "far"])
+def test_a_level_that_the_library_does_not_read_is_told_and_changes_nothing(word: str):
+    settings, notices = parse_settings(Software(env={"NCCL_P2P_LEVEL": word}))
+    assert settings.p2p_level is None
+    assert [notice.code for notice in notices] == ["setting-not-understood"]
+    on = ws.cluster("pcie-8x-a100", env={"NCCL_P2P_LEVEL": word})
+    assert p2p_limit(on, 8) == p2p_limit(ws.cluster("pcie-8x-a100"), 8)

@@ -15,6 +15,7 @@ from wirespeed.collectives.library.names import Algorithm
 from wirespeed.collectives.library.selection import select_algorithms, select_protocols
 from wirespeed.collectives.operation import Operation
 from wirespeed.collectives.protocol import Protocol
+from wirespeed.topology.eligibility import level_of
 from wirespeed.topology.kinds import PathType
 from wirespeed.topology.software import Notice, Software
 
@@ -132,22 +133,6 @@ _WITHOUT_EFFECT = ("shm", "qps_per_connection", "split_data_on_qps", "buffer_byt
 _UNSET = ("", "default", "none", "-2", "unset")
 _TRUE = {"1": True, "2": True, "true": True, "yes": True, "on": True}
 _SWITCH = _TRUE | {"0": False, "false": False, "no": False, "off": False}
-_LEVELS = {
-    "LOC": PathType.LOC,
-    "NVL": PathType.NVL,
-    "PIX": PathType.PIX,
-    "PXB": PathType.PXB,
-    "PHB": PathType.PHB,
-    "NODE": PathType.PHB,
-    "SYS": PathType.SYS,
-    "0": PathType.LOC,
-    "1": PathType.PIX,
-    "2": PathType.PXB,
-    "3": PathType.PHB,
-    "4": PathType.SYS,
-    "5": PathType.SYS,
-}
-"""Distances by name, and by the digits that old releases took."""
 
 
 def _switch(text: str) -> bool:
@@ -159,7 +144,10 @@ def _off_switch(text: str) -> bool:
 
 
 def _level(text: str) -> PathType:
-    return _LEVELS[text.upper()]
+    level = level_of(text)
+    if level is None:
+        raise ValueError(text)
+    return level
 
 
 def _count(text: str) -> int:
