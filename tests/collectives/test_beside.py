@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import wirespeed as ws
-from wirespeed.collectives.beside import sharing
+from collectives.bound_cases import two_sockets
+from collectives.collective_cases import group
+from wirespeed.catalog import parameter_set
+from wirespeed.collectives.beside import Job, beside_rows, sharing
+from wirespeed.collectives.carry import Carrier
+from wirespeed.collectives.operation import Collective, Operation
+from wirespeed.collectives.schedule import transfers
 from wirespeed.errors import UsageError
 from wirespeed.network import Uses, fair_rates
+from wirespeed.topology.cluster import Cluster, Group, build_cluster
+from wirespeed.topology.fabrics.generic import SINGLE
 
 SHARES = st.floats(0.01, 1.0)
 
@@ -93,3 +103,41 @@ def test_a_job_without_a_size_is_an_error_that_says_how_to_write_one():
     with pytest.raises(UsageError, match="says no size") as told:
         beside("alltoall")
     assert "alltoall:64M" in told.value.remedy
+
+
+def flows(on: Cluster, members: Group) -> Uses:
+    """The messages of a sendrecv, each on all that it crosses."""
+    ranks = np.arange(len(members))
+    rows, weights = [], []
+    for rank in ranks.tolist():
+        one = transfers([rank], [(rank + 1) % len(members)], 1.0)
+        load = sum(Carrier(on, members).carry(one).loads.values())
+        rows.append(np.flatnonzero(load).tolist())
+        weights.append(load[rows[-1]].tolist())
+    return Uses.from_lists(rows, weights)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([0, 4], [1, 5]),  # Both by the NIC of the first socket.
+        ([0, 4], [2, 6]),  # Each by a NIC of its own.
+        ([0, 4, 8], [1, 9]),  # They meet in two nodes of three.
+        ([0, 1, 4, 5], [2, 6]),
+        ([0, 4], [2, 3]),  # One leaves its node and one does not.
+    ],
+)
+def test_two_jobs_get_the_rates_that_their_messages_get_on_the_network(one, other):
+    on = build_cluster(two_sockets(4), nodes=3, fabric=("single", SINGLE))
+    on = replace(on, parameters=parameter_set("ideal"))
+    capacity = on.topology.capacity
+    groups = [group(on, one), group(on, other)]
+    parts = [flows(on, members) for members in groups]
+    alone = [fair_rates(part, capacity).min() for part in parts]
+    rates = fair_rates(Uses.concatenate(parts), capacity)
+    mixed = [rates[: len(one)].min(), rates[len(one) :].min()]
+    # The size makes latency nothing beside the wire.
+    job = Job(Collective(Operation.SENDRECV), groups[1], 2**44, "other")
+    (row,) = beside_rows(Collective(Operation.SENDRECV), on, groups[0], [2**44], [job])
+    assert row.slowdown == pytest.approx(alone[0] / mixed[0], rel=1e-3)
+    assert row.others_slowdown[0] == pytest.approx(alone[1] / mixed[1], rel=1e-3)
