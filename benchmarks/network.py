@@ -100,14 +100,14 @@ def makespan() -> float:
     return simulate(uses, 1e6, np.full(resources, 50e9)).makespan
 
 
-def events() -> float:
-    """When the last of 1,000 unequal flows ends [s], with all finish times by events."""
-    uses, resources = fat_tree_flows(1_000)
-    sizes = np.random.default_rng(2).uniform(1e5, 1e9, 1_000)
+def events(flows: int = 1_000) -> float:
+    """When the last of unequal flows ends [s], with all finish times by events."""
+    uses, resources = fat_tree_flows(flows)
+    sizes = np.random.default_rng(2).uniform(1e5, 1e9, flows)
     return simulate(uses, sizes, np.full(resources, 50e9)).makespan
 
 
-CASES = {"makespan": makespan, "events": events}
+CASES = {"makespan": makespan, "events": events, "events-4000": partial(events, 4_000)}
 
 
 def main() -> None:

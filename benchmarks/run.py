@@ -59,12 +59,18 @@ def alltoall(nodes: int, *more: str) -> list[str]:
     return collective("alltoall", nodes, "--sizes", "256M", *more)
 
 
+def domain() -> list[str]:
+    """The same on the 256 GPUs that two levels of NVSwitches join."""
+    return [WIRESPEED, "collective", "alltoall", "--on", "dgx-gh200", "--sizes", "256M"]
+
+
 def network(case: str) -> list[str]:
     """A case of `network.py` in a process of its own."""
     return [PYTHON, str(HERE / "network.py"), "--case", case]
 
 
 HASHED = ("--fabric", "rail-optimised", "--change", "pxn=off", "--change", "routing=ecmp")
+DOWN = ("--change", "leaf0-spine0=down")
 SLOW = ("--change", "leaf0-spine0=0.5")
 EXAMPLE = str(HERE.parent / "examples" / "dgx-h100-topo-m.txt")
 
@@ -93,11 +99,16 @@ GROUPS: dict[str, list[Case]] = {
         Case("1,024 GPUs, a hashed flow a pair", alltoall(128, *HASHED), 2.0, 1024),
         Case("4,096 GPUs", alltoall(512)),
         Case("16,384 GPUs", alltoall(2048), 2.0, 1024),
+        Case("16,384, a leaf's cable down", alltoall(2048, *DOWN)),
+        Case("16,384, that, sprayed", alltoall(2048, *DOWN, "--change", "routing=spray")),
+        Case("16,384, hashed", alltoall(2048, "--change", "routing=ecmp")),
         Case("131,072 GPUs", alltoall(16384)),
+        Case("256 GPUs of one NVLink domain", domain(), 1.0),
     ],
     "k = 16 fat tree, random flows": [
         Case("10,000 equal: makespan", network("makespan"), 1.0, 500),
         Case("1,000 unequal: by events", network("events"), 2.0),
+        Case("4,000 unequal: by events", network("events-4000")),
     ],
     "Records": [Case("validate", [WIRESPEED, "validate", str(RECORDS)], 20.0)]
     if RECORDS.is_file()

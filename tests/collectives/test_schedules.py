@@ -12,20 +12,17 @@ from hypothesis import strategies as st
 
 import wirespeed.collectives.algorithms as algorithms
 from collectives.collective_cases import equal_layout, layouts, ring_of, rings
-from collectives.schedule_oracle import (
+from collectives.schedule_expansions import (
     EXPANSIONS,
-    ON_RINGS,
-    Played,
     alltoall,
-    bytes_of,
     in_fabric,
     in_switches,
     in_switches_and_trees,
     on_rings,
     on_trees,
     sendrecv,
-    waits_of,
 )
+from collectives.schedule_oracle import ON_RINGS, Played, bytes_of, waits_of
 from wirespeed.collectives.algorithms.tree import depth, parents
 from wirespeed.collectives.operation import Operation, bus_factor
 
