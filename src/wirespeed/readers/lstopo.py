@@ -77,9 +77,10 @@ def read(text: str, file: str) -> Evidence:
     host = _Host(tree, Gathered(remarks=list(tree.remarks)))
     _read_cpus(host)
     gpus = _read_devices(host)
+    ends = _ends(host)
     for matrix in tree.distances:
         if matrix.name == "NVLinkBandwidth":
-            _read_links(matrix, host)
+            _read_links(matrix, ends, host.found)
     found = host.found
     if found.facts:
         amd = any(obj.get("pci_type")[5:].startswith("[1002:") for obj in gpus)
@@ -253,19 +254,18 @@ def _read_gpu(name: str, obj: Object, host: _Host) -> None:
         host.subjects[-id(child)] = name
 
 
-def _read_links(matrix: Distances, host: _Host) -> None:
+def _read_links(matrix: Distances, ends: dict[str, str], found: Gathered) -> None:
     """States the NVLinks of GPUs: to GPUs, to switches, to processors."""
-    ends = _ends(host)
     size = len(matrix.of)
     if len(matrix.values) < size * size:
         said = f"{size * size - len(matrix.values)} of {size * size} values are missing"
-        host.found.note("matrix-cut", said, matrix.line)
+        found.note("matrix-cut", said, matrix.line)
     for at, value in enumerate(matrix.values[: size * size]):
         a, b = ends.get(matrix.of[at // size]), ends.get(matrix.of[at % size])
         if a is None or b is None or a == b or not 0 < value < _SELF_MBPS:
             continue
         if a.startswith("gpu"):
-            found, line = host.found, matrix.line
+            line = matrix.line
             found.add(f"{a}>{b}", "nvlink_MBps", value, line)
             if b.startswith("pci "):
                 found.add(f"{a}>{b}", "target_class", _SWITCH_CLASS, line, inferred=True)
