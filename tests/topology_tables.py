@@ -29,20 +29,24 @@ def routes_of(unit: Unit) -> UnitRoutes:
 
 
 def paths(unit: Unit, most: int = 16) -> dict[tuple[int, int], tuple[str, str, float]]:
-    """(nvidia-smi's word, NCCL's, NCCL's GB/s) of the first pairs; NODE and PHB as one.
+    """(nvidia-smi's word, NCCL's, NCCL's GB/s) of the first pairs; all inside a NUMA node as one.
 
-    A topology file has no host bridges, which is all that tells the two apart.
+    A topology file has no host bridges, which is all that tells PHB from NODE, and both from what
+    nvidia-smi calls SYS inside a Grace.
     """
     routes = routes_of(unit)
     gpus, nics = (unit.of_kind(kind).tolist() for kind in (GPU, NIC))
     # NICs that the library does not use are numbered behind the others.
     nics.sort(key=lambda nic: (unit.rail[nic] < 0, unit.node[nic], nic))
     devices = gpus[:most] + nics[:most]
+    home = {c: (int(unit.node[c]), int(unit.numa[c])) for c in devices}
     table = {}
     for i, a in enumerate(devices):
         for j, b in enumerate(devices):
             if i != j:
-                smi = smi_word(routes, a, b).replace("NODE", "PHB")
+                smi = smi_word(routes, a, b)
+                if smi in ("NODE", "SYS") and home[a] == home[b]:
+                    smi = "PHB"
                 rate = round(nccl_bandwidth(routes, a, b) / 1e9, 3)
                 table[i, j] = (smi, nccl_path(routes, a, b).name, rate)
     return table

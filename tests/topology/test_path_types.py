@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from topology.router_cases import GPU, NIC, cluster, joined_gpus, routes_of, two_sockets
 from wirespeed.topology.address import find
-from wirespeed.topology.kinds import PathType, SmiWord
+from wirespeed.topology.kinds import ComponentKind, PathType, SmiWord
+from wirespeed.topology.machines import preset_machine
 from wirespeed.topology.path_types import bonded_links, nccl_path, smi_word
+from wirespeed.topology.unit_routes import UnitRoutes
 
 
 @pytest.mark.parametrize(
@@ -108,3 +111,24 @@ def test_words_of_a_pair_do_not_depend_on_who_asks(name):
             assert smi_word(routes, a, b) == smi_word(routes, b, a)
             types = {nccl_path(routes, x, y, pxn=False) for x, y in ((a, b), (b, a))}
             assert len(types) == 1
+
+
+@pytest.mark.parametrize(("name", "word"), [("gb200-nvl72", "SYS"), ("pcie-8x-a100", "NODE")])
+def test_devices_on_host_bridges_of_one_socket_are_apart_where_bridges_are_domains(name, word):
+    # Seen on GB200: NICs of one Grace are SYS to each other, ports of a card PIX.
+    unit = preset_machine(name).unit
+    routes = UnitRoutes(unit, np.concatenate([unit.bandwidth, np.full(unit.components, np.inf)]))
+    devices = [
+        int(c)
+        for kind in (ComponentKind.NIC, ComponentKind.GPU)
+        for c in unit.of_kind(kind)
+        if kind == ComponentKind.NIC or name != "gb200-nvl72"
+    ]
+    words = {
+        smi_word(routes, a, b)
+        for a in devices
+        for b in devices
+        if a != b and unit.node[a] == unit.node[b] and unit.numa[a] == unit.numa[b]
+    }
+    assert word in words
+    assert not {"SYS", "NODE"} - {word} & words

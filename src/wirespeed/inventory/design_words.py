@@ -68,4 +68,6 @@ class DesignWords:
             return SmiWord.SYS
         if here == there or (one.root >= 0 and one.root == other.root):
             return SmiWord.PHB
-        return SmiWord.NODE if one.numa == other.numa else SmiWord.SYS
+        # Host bridges of a CPU with coherent links are PCIe domains of their own.
+        apart = one.numa != other.numa or self.design.host_link.kind != "none"
+        return SmiWord.SYS if apart else SmiWord.NODE

@@ -97,8 +97,9 @@ def _number_for(
 ) -> int:
     """A NUMA node for devices that nothing places: the preset's if free, else a free one.
 
-    Where every NUMA node has devices already that are SYS to these, they share the least used: the
-    matrix then says SYS inside a NUMA node, as it does where each device has its own PCIe domain.
+    Where every NUMA node has devices already that are SYS to these, each gets an equal part in the
+    order of their numbers: the matrix then says SYS inside a NUMA node, as it does where each
+    device has its own PCIe domain.
     """
     read = set(facts.numa.values())
     known = spare or tuple(range(max(read) + 1 if read else 0))
@@ -109,7 +110,8 @@ def _number_for(
     if free:
         return free[0]
     if len(read) > 1:
-        return min(read, key=lambda number: (given[number], number))
+        kind = facts.nics if device in facts.nics else facts.gpus
+        return sorted(read)[kind.index(device) * len(read) // len(kind)]
     return next(number for number in range(len(given) + 1) if number not in given)
 
 

@@ -166,7 +166,8 @@ def smi_word(routes: UnitRoutes, source: int, target: int) -> str:
     if LinkKind.CPU in kinds or LinkKind.C2C in kinds:
         return SmiWord.SYS.name
     if inner.count(ComponentKind.ROOT) > 1:
-        return SmiWord.NODE.name
+        # Each host bridge of Grace is a PCIe domain of its own, and the driver calls that SYS.
+        return (SmiWord.SYS if LinkKind.C2C in unit.link_kind else SmiWord.NODE).name
     if ComponentKind.ROOT in inner or ComponentKind.CPU in inner:
         return SmiWord.PHB.name
     return SmiWord.PIX.name if inner.count(ComponentKind.PCIE) <= 1 else SmiWord.PXB.name
