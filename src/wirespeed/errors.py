@@ -15,6 +15,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_SHOWN = 24
+"""Names that a message lists; of more it says how many, and what lists them."""
+
 
 class WirespeedError(Exception):
     """Base of all expected errors; the command line prints it and exits with status 2."""
@@ -40,12 +43,19 @@ class InputError(WirespeedError):
 
 
 class UnknownName(WirespeedError):
-    """A name that nothing here bears; the message offers the nearest ones."""
+    """A name that nothing here bears; the message offers the nearest ones.
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], *, where: str = "") -> None:
+    `see` is the command that lists all.
+    """
+
+    def __init__(
+        self, kind: str, name: str, known: Iterable[str], *, where: str = "", see: str = ""
+    ) -> None:
         names = sorted(known)
         near = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
-        remedy = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names[:40])}"
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        listed = f"known: {', '.join(names[:_SHOWN])}{more}{see and f': {see}'}"
+        remedy = f"did you mean {' or '.join(near)}?" if near else listed
         super().__init__(f"there is no {kind} {name!r}", where=where, remedy=remedy)
 
 

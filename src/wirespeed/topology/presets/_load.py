@@ -14,6 +14,7 @@ from wirespeed.topology.node_design import NodeDesign
 
 _DATA = Path(__file__).parent / "data"
 _ALIASES = Path(__file__).parent / "aliases.toml"
+_LIST = "wirespeed topo --list"
 
 
 @cache
@@ -34,7 +35,7 @@ def preset(name: str) -> NodeDesign:
     wanted = name.strip().lower()
     key = wanted if (_DATA / f"{wanted}.toml").is_file() else aliases().get(wanted, "")
     if not key or "/" in key:
-        raise UnknownName("preset", name, [*preset_names(), *aliases()])
+        raise UnknownName("preset", name, [*preset_names(), *aliases()], see=_LIST)
     return msgspec.convert({**_table(key), "name": key}, NodeDesign)
 
 
