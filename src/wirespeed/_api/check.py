@@ -32,15 +32,27 @@ def check(file: str, on: Cluster | ClusterOf | None = None) -> CheckReport:
     text = sys.stdin.buffer.read() if file == "-" else read_bytes(file)
     evidence = read_text(text, file=name)
     if not evidence.measurements:
-        raise InputError(
-            "nothing was measured here",
-            where=name,
-            why=f"this is {evidence.format}",
-            remedy="give the output of nccl-tests, rccl-tests or nvbandwidth",
-        )
+        raise _nothing_measured(evidence, name)
     reports = [_checked(evidence, measured, on) for measured in evidence.measurements]
     given = inputs_of(file=file, on=on if isinstance(on, Cluster) else None)
     return with_inputs(joined(_by_kind(reports, evidence.measurements)), given)
+
+
+def _nothing_measured(evidence: Evidence, name: str) -> InputError:
+    failed = next((remark for remark in evidence.remarks if remark.code == "run-failed"), None)
+    if failed is not None:
+        return InputError(
+            "nothing was measured here",
+            where=name,
+            why=f"line {failed.line}: {failed.text}",
+            remedy=f"ask what it failed of: wirespeed doctor {name}",
+        )
+    return InputError(
+        "nothing was measured here",
+        where=name,
+        why=f"this is {evidence.format}",
+        remedy="give the output of nccl-tests, rccl-tests or nvbandwidth",
+    )
 
 
 def _by_kind(
