@@ -116,7 +116,8 @@ def scale(
     Weak scaling: `global_batch` is that of the fewest nodes and grows with the GPUs; with `strong`
     it stays. Without one, a step has about four million tokens on the most nodes. Data parallelism
     takes up the GPUs; all else of the layout is that of the fewest nodes that can do it. From
-    `clock` to `tp_overlap` as for `train`; `options` go to `cluster`. Sizes that cannot be done are left out with the reason.
+    `clock` to `tp_overlap` as for `train`; `options` go to `cluster`. Sizes that cannot be done are
+    left out with the reason.
     """
     if not nodes:
         raise UsageError("no number of nodes", where="nodes", why="it takes at least one")
