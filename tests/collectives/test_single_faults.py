@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from collectives.bound_cases import preset_cluster
-from wirespeed.collectives.candidates import time_of
+from wirespeed.collectives.candidates import taken, time_of
 from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.errors import Infeasible
 from wirespeed.topology.address import name_of
@@ -77,3 +77,18 @@ def test_a_nic_that_is_cut_off_inside_its_node_is_as_good_as_lost(operation: Ope
         )
     )
     assert cut == pytest.approx(lost)
+
+
+@pytest.mark.parametrize("cable", [">", "-", "<"])
+def test_an_nvlink_that_is_dead_one_way_is_as_good_as_gone_for_switches_that_add_up(
+    cable: str,
+) -> None:
+    ends = ["node0/gpu0", "node0/nvswitch0"]
+    name = ">".join(reversed(ends)) if cable == "<" else cable.join(ends)
+    after = changed(preset_cluster("dgx-h100"), [parse_change(f"{name}=down")])
+    found = taken(Collective(Operation.ALL_REDUCE), after, everyone(after), 2**30)
+    assert found.algorithm == "NVLS"
+    whole = preset_cluster("dgx-h100")
+    sound = taken(Collective(Operation.ALL_REDUCE), whole, everyone(whole), 2**30)
+    # 13 of 18 lanes are left to that GPU, both ways.
+    assert found.per_byte == pytest.approx(18 / 13 * sound.per_byte)
