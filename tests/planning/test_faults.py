@@ -122,6 +122,15 @@ def test_a_collective_that_never_ran_has_no_list() -> None:
         faults(ALL_REDUCE, cluster, SIZE)
 
 
+def test_one_gpu_has_nobody_to_talk_to_but_its_host() -> None:
+    cluster = preset_cluster("gh200")
+    for operation in (Operation.ALL_REDUCE, Operation.ALLTOALL, Operation.P2P_COPY):
+        with pytest.raises(Infeasible, match="on 1 GPU"):
+            faults(Collective(operation), cluster, SIZE)
+    rows = rows_of(cluster, Collective(Operation.H2D))
+    assert of_kind(rows, "gpu0", "gpu0=down").reason == "h2d on 0 GPUs"
+
+
 def test_a_report_goes_to_json_and_back() -> None:
     report = faults(ALL_REDUCE, build_cluster(switched(4)), SIZE)
     assert msgspec.json.decode(msgspec.json.encode(report), type=FaultReport) == report

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from wirespeed.catalog import gpu
 from wirespeed.collectives.bounds import Bounds, bounds_of
 from wirespeed.collectives.candidate import Candidate
-from wirespeed.collectives.candidates import options_of
+from wirespeed.collectives.candidates import check_enough, options_of
 from wirespeed.collectives.notes import (
     bottleneck_rows,
     buffer_notes,
@@ -20,7 +20,7 @@ from wirespeed.collectives.notes import (
     option_rows,
     slow_gpus,
 )
-from wirespeed.collectives.operation import COPIES, Collective, Operation, bus_factor
+from wirespeed.collectives.operation import COPIES, Collective, bus_factor
 from wirespeed.collectives.peers import domain_of
 from wirespeed.collectives.result import CollectiveForecast, ForecastRow, RoutingSpread
 from wirespeed.collectives.siblings import check_apart
@@ -146,7 +146,7 @@ def forecast(
     beside the one that it takes.
     """
     members = group or everyone(cluster)
-    _check(collective.operation, cluster, members)
+    check_enough(collective.operation, members)
     lines = curves_by_seed(collective, cluster, members, sizes, siblings)
     times = np.array([line.time for line in lines])
     middle = times.argsort(axis=0, kind="stable")[len(lines) // 2]
@@ -226,13 +226,3 @@ def _bottleneck(cluster: Cluster, option: Candidate) -> str:
     if option.bottleneck >= 0:
         return resource_name(cluster.topology, option.bottleneck)
     return "channels" if option.per_byte > 0 else ""
-
-
-def _check(operation: Operation, cluster: Cluster, group: Group) -> None:
-    least = 1 if operation in (Operation.H2D, Operation.D2H) else 2
-    if len(group) < least:
-        raise Infeasible(
-            f"{operation} on {len(group)} GPU{'' if len(group) == 1 else 's'}",
-            why=f"it takes {least} or more, and of this machine {len(group)} take part",
-            remedy="add nodes with --nodes, name more --ranks or a machine with more GPUs",
-        )

@@ -237,8 +237,6 @@ def _row(
 
 def _seconds(collective: Collective, cluster: Cluster, group: Group, size: int) -> float:
     """[s] of one call; Infeasible where it never ends."""
-    if len(group) < 2:
-        raise Infeasible(f"{len(group)} GPU is left")
     seconds = time_of(collective, cluster, group, size)
     if not np.isfinite(seconds):
         raise Infeasible(
