@@ -92,3 +92,12 @@ def test_an_nvlink_that_is_dead_one_way_is_as_good_as_gone_for_switches_that_add
     sound = taken(Collective(Operation.ALL_REDUCE), whole, everyone(whole), 2**30)
     # 13 of 18 lanes are left to that GPU, both ways.
     assert found.per_byte == pytest.approx(18 / 13 * sound.per_byte)
+
+
+def test_whichever_rail_is_lost_an_alltoall_takes_the_same_way_round_it() -> None:
+    # The GPU whose NIC is gone borrows another's; it must not stand in for that one's neighbour.
+    cluster = preset_cluster("dgx-h100", 4)
+    call = Collective(Operation.ALLTOALL)
+    after = [changed(cluster, [parse_change(f"leaf{rail}=down")]) for rail in range(8)]
+    times = [time_of(call, on, everyone(on), 2**30) for on in after]
+    assert times == pytest.approx([times[0]] * 8)

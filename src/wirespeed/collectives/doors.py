@@ -82,7 +82,7 @@ class Doors:
         topology, gpu = cluster.topology, group.gpus[source]
         if not self._may_proxy(cluster, group):
             return gpu
-        near = (_nearest(cluster, gpu) == nic[:, None]).any(axis=1)
+        near = (_nearest(cluster, gpu)[0] == nic[:, None]).any(axis=1)
         proxy = self.proxy[topology.node[nic], topology.rail[nic]]
         return np.where(near | (proxy < 0), gpu, proxy)
 
@@ -117,31 +117,34 @@ def doors_of(cluster: Cluster, group: Group) -> Doors:
     proxy = np.full_like(on_rail, -1)
     gpus = group.gpus
     node = topology.node[gpus]
-    near = _nearest(cluster, gpus)
+    near, distance = _nearest(cluster, gpus)
     has = near[:, 0] >= 0
     turn = topology.index[gpus] % np.maximum((near >= 0).sum(axis=1), 1)
     own = np.where(has, near[np.arange(len(gpus)), turn], -1)
-    # The first GPU that is near stands in for a NIC, but before it the last whose own it is.
+    # The nearest GPU stands in for a NIC: of several the last whose own it is, else the first.
+    # One whose NIC is gone borrows another's, from afar.
     rank, column = np.nonzero(near >= 0)
-    rank, column = rank[::-1], column[::-1]
+    mine = near[rank, column] == own[rank]
+    order = np.lexsort((np.where(mine, rank, -rank), mine, -distance[rank]))
+    rank, column = rank[order], column[order]
     proxy[node[rank], topology.rail[near[rank, column]]] = gpus[rank]
-    proxy[node[has], topology.rail[own[has]]] = gpus[has]
     return Doors(own, on_rail, proxy)
 
 
-def _nearest(cluster: Cluster, gpus: Ids) -> Ids:
-    """[gpus, most] the compute NICs nearest to each; filled up with -1."""
+def _nearest(cluster: Cluster, gpus: Ids) -> tuple[Ids, Ids]:
+    """[gpus, most] the compute NICs nearest to each, filled up with -1; [gpus] their path type."""
     topology, router = cluster.topology, cluster.router
     pairs = router.pairs(gpus, gpus)
     begin = topology.first_component[pairs.unit]
-    rows = [
-        [nic - int(begin[k]) for nic in router.nearest_nics(int(gpus[k]))] for k in pairs.example
-    ]
-    table = np.full((len(rows), max(1, *map(len, rows))), -1, np.int64)
-    for row, nics in zip(table, rows, strict=True):
-        row[: len(nics)] = nics
+    found = [router.nearest_nics(int(gpus[k])) for k in pairs.example]
+    table = np.full((len(found), max(1, *map(len, found))), -1, np.int64)
+    kind = np.zeros(len(found), np.int64)
+    for row, (k, nics) in enumerate(zip(pairs.example.tolist(), found, strict=True)):
+        table[row, : len(nics)] = np.array(nics, np.int64) - begin[k]
+        if nics:
+            kind[row] = router.path_type(int(gpus[k]), nics[0], pxn=False)
     local = table[pairs.row]
-    return np.where(local >= 0, local + begin[:, None], -1)
+    return np.where(local >= 0, local + begin[:, None], -1), kind[pairs.row]
 
 
 def unconnected(cluster: Cluster, gpu: int) -> Infeasible:
