@@ -16,7 +16,7 @@ from wirespeed.collectives.peers import Leg, peer_leg
 from wirespeed.errors import Infeasible
 from wirespeed.topology.address import name_of
 from wirespeed.topology.cluster import Cluster, Group
-from wirespeed.topology.kinds import ComponentKind
+from wirespeed.topology.kinds import ComponentKind, PathType
 
 Ids = npt.NDArray[np.int64]
 
@@ -29,11 +29,13 @@ class Doors:
         nic: [ranks] the NIC next to each rank; -1 where its node has none.
         on_rail: [nodes, rails] the compute NIC of a node on a rail; -1 for none.
         proxy: [nodes, rails] the GPU of the group next to it; -1 for none.
+        turns: over how many NICs of a rank its channels are spread, one after the other.
     """
 
     nic: Ids
     on_rail: Ids
     proxy: Ids
+    turns: int = 1
 
     def choose(
         self, cluster: Cluster, group: Group, source: Ids, target: Ids, arrive: Ids
@@ -106,8 +108,14 @@ class Routed:
     nic_in: Ids
 
 
-def doors_of(cluster: Cluster, group: Group) -> Doors:
-    """The doors of a group's nodes. GPUs that share NICs take turns by their index."""
+def doors_of(cluster: Cluster, group: Group, turn: int = 0) -> Doors:
+    """The doors of a group's nodes in one of the `turns` in which channels use its NICs.
+
+    GPUs share the NICs that are nearest to them: of n NICs that m GPUs are nearest to, channels of
+    each take n / m in turn, counted up. Source: NVIDIA/nccl, src/graph/topo.cc,
+    ncclTopoGetLocalNet, 2.18 to 2.28. A GPU with none in its NUMA node keeps to one: what is
+    published of such nodes (Polaris) is far slower than several would make it.
+    """
     topology, router = cluster.topology, cluster.router
     nics = topology.of_kind(ComponentKind.NIC)
     nics = nics[(topology.rail[nics] >= 0) & router.usable_nics()[nics]]
@@ -118,17 +126,40 @@ def doors_of(cluster: Cluster, group: Group) -> Doors:
     gpus = group.gpus
     node = topology.node[gpus]
     near, distance = _nearest(cluster, gpus)
-    has = near[:, 0] >= 0
-    turn = topology.index[gpus] % np.maximum((near >= 0).sum(axis=1), 1)
-    own = np.where(has, near[np.arange(len(gpus)), turn], -1)
+    rank, column = np.nonzero(near >= 0)
+    count = np.bincount(rank, minlength=len(gpus))
+    each = np.where(distance < PathType.SYS, -(-count // _sharing(near, distance)), 1)
+    first = _mirrored(topology.index[gpus].astype(np.int64), count)
+    among = np.maximum(count, 1)
+    own = near[np.arange(len(gpus)), (first + turn % np.maximum(each, 1)) % among]
     # The nearest GPU stands in for a NIC: of several the last whose own it is, else the first.
     # One whose NIC is gone borrows another's, from afar.
-    rank, column = np.nonzero(near >= 0)
-    mine = near[rank, column] == own[rank]
+    mine = (column - first[rank]) % among[rank] < each[rank]
     order = np.lexsort((np.where(mine, rank, -rank), mine, -distance[rank]))
     rank, column = rank[order], column[order]
     proxy[node[rank], topology.rail[near[rank, column]]] = gpus[rank]
-    return Doors(own, on_rail, proxy)
+    return Doors(own, on_rail, proxy, int(np.lcm.reduce(np.unique(each[each > 0]), initial=1)))
+
+
+def _sharing(near: Ids, distance: Ids) -> Ids:
+    """[gpus] how many GPUs are nearest to the first NIC of each; 1 where it has none."""
+    rank, column = np.nonzero(near >= 0)
+    nic = near[rank, column]
+    least = np.full(int(near.max(initial=0)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, nic, distance[rank])
+    closest = np.bincount(nic[distance[rank] == least[nic]], minlength=len(least))
+    return np.where(near[:, 0] >= 0, closest[near[:, 0]], 1)
+
+
+def _mirrored(index: Ids, count: Ids) -> Ids:
+    """[gpus] where GPUs begin among so many NICs: far apart, by their index's bits in reverse."""
+    begin = index % np.maximum(count, 1)
+    for n in np.unique(count[count > 2]).tolist():
+        bits = n.bit_length() - 1
+        if n == 1 << bits:
+            reverse = [int(f"{k:0{bits}b}"[::-1], 2) for k in range(n)]
+            begin = np.where(count == n, np.array(reverse)[index % n], begin)
+    return begin
 
 
 def _nearest(cluster: Cluster, gpus: Ids) -> tuple[Ids, Ids]:
