@@ -252,7 +252,7 @@ def _slowest(on: Carrier, source: _Ends, target: _Ends) -> Floats:
     """Latencies of messages of a Clos network among which is the longest.
 
     Ends that are alike but for their place differ in how far they are from each other. Leaves and
-    pods of a rail are filled in the order of the domains, so that the first and the last of each
+    pods of a rail are filled in the order of the NICs, so that the first and the last of each
     kind stand for all: if these meet below one switch, so does whatever lies between them. A
     dragonfly has no such order; it is looked at pair by pair.
     """
@@ -265,7 +265,7 @@ def _slowest(on: Carrier, source: _Ends, target: _Ends) -> Floats:
 
 
 def _outer(ends: _Ends, rail: npt.NDArray[np.integer[Any]]) -> Ids:
-    """Positions of the ends of each kind in its first and in its last domain.
+    """Positions of the ends of each kind at its first and at its last NIC.
 
     A kind has one rail to arrive by, one for its own NIC (where a node has no proxy for the first
     they differ, and so do the leaves) and one latency.
@@ -273,7 +273,7 @@ def _outer(ends: _Ends, rail: npt.NDArray[np.integer[Any]]) -> Ids:
     own = rail[ends.crowd.nic]
     kinds = np.stack([ends.crowd.together, own, ends.latency.round(12)], axis=1)
     _, kind = np.unique(kinds, axis=0, return_inverse=True)
-    order = np.lexsort((ends.crowd.apart, kind.reshape(-1)))
+    order = np.lexsort((ends.crowd.nic, kind.reshape(-1)))
     starts = np.flatnonzero(np.diff(kind.reshape(-1)[order], prepend=-1))
     stops = np.append(starts[1:], len(order)) - 1
     return np.unique(order[np.append(starts, stops)])

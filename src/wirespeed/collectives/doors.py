@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.collectives.peers import Leg, peer_leg
+from wirespeed.collectives.peers import Leg, peer_legs
 from wirespeed.errors import Infeasible
 from wirespeed.topology.address import name_of
 from wirespeed.topology.cluster import Cluster, Group
@@ -58,7 +58,7 @@ class Doors:
         wiring = topology.wiring
         assert wiring is not None
         apart = ~wiring.reachable(nic_out.astype(np.int32), nic_in.astype(np.int32))
-        pxn = (proxy >= 0) & (same_rail >= 0) & self._may_proxy(cluster, group)
+        pxn = (same_rail >= 0) & _hands_on(cluster, group, gpu, proxy)
         moved = (pxn | apart) & (same_rail >= 0)
         via, leave = np.where(pxn, proxy, gpu), np.where(moved, same_rail, nic_out)
         stuck = np.flatnonzero(~wiring.reachable(leave.astype(np.int32), nic_in.astype(np.int32)))
@@ -82,21 +82,24 @@ class Doors:
         A source that is next to the NIC needs none.
         """
         topology, gpu = cluster.topology, group.gpus[source]
-        if not self._may_proxy(cluster, group):
-            return gpu
-        near = (_nearest(cluster, gpu)[0] == nic[:, None]).any(axis=1)
         proxy = self.proxy[topology.node[nic], topology.rail[nic]]
-        return np.where(near | (proxy < 0), gpu, proxy)
+        near = (_nearest(cluster, gpu)[0] == nic[:, None]).any(axis=1)
+        return np.where(~near & _hands_on(cluster, group, gpu, proxy), proxy, gpu)
 
-    @staticmethod
-    def _may_proxy(cluster: Cluster, group: Group) -> bool:
-        env = cluster.software.env
-        off = not cluster.abilities.pxn or env.get("NCCL_PXN_DISABLE", "0") not in ("", "0")
-        first = cluster.topology.node[group.gpus] == cluster.topology.node[group.gpus[0]]
-        peers = group.gpus[first]
-        if off or len(peers) < 2:
-            return False
-        return peer_leg(cluster, int(peers[0]), int(peers[-1]), len(group)) is Leg.NVLINK
+
+def _hands_on(cluster: Cluster, group: Group, gpu: Ids, proxy: Ids) -> npt.NDArray[np.bool_]:
+    """[t] whether GPUs hand messages to these others, which is PXN: over NVLink alone; -1 never.
+
+    One that is next to the NIC itself takes it, whichever its own is.
+    """
+    env = cluster.software.env
+    found = proxy >= 0
+    if not cluster.abilities.pxn or env.get("NCCL_PXN_DISABLE", "0") not in ("", "0"):
+        return np.zeros_like(found)
+    pairs = cluster.router.pairs(gpu[found], proxy[found])
+    legs = peer_legs(cluster, pairs, len(group))[pairs.row]
+    found[found] = (legs == Leg.NVLINK) | (gpu[found] == proxy[found])
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +138,8 @@ def doors_of(cluster: Cluster, group: Group, turn: int = 0) -> Doors:
     # The nearest GPU stands in for a NIC: of several the last whose own it is, else the first.
     # One whose NIC is gone borrows another's, from afar.
     mine = (column - first[rank]) % among[rank] < each[rank]
-    order = np.lexsort((np.where(mine, rank, -rank), mine, -distance[rank]))
+    place = np.where(mine, gpus[rank], -gpus[rank])
+    order = np.lexsort((place, mine, -distance[rank]))
     rank, column = rank[order], column[order]
     proxy[node[rank], topology.rail[near[rank, column]]] = gpus[rank]
     return Doors(own, on_rail, proxy, int(np.lcm.reduce(np.unique(each[each > 0]), initial=1)))
