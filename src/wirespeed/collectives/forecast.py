@@ -106,13 +106,16 @@ def curves_by_seed(
 
     Their number is odd: the one in the middle has a bottleneck as well as a time.
     """
-    hashed = cluster.routing is Routing.ECMP and collective.operation not in COPIES
-    across = hashed and len(np.unique(domain_of(cluster, group.gpus))) > 1
-    seeds = min(_MOST_SEEDS, _SEEDED_RANKS // len(group) | 1) if across else 1
     return [
         curve(collective, replace(cluster, seed=cluster.seed + k), group, sizes, siblings)
-        for k in range(seeds)
+        for k in range(_seeds(collective, cluster, group))
     ]
+
+
+def _seeds(collective: Collective, cluster: Cluster, group: Group) -> int:
+    hashed = cluster.routing is Routing.ECMP and collective.operation not in COPIES
+    across = hashed and len(np.unique(domain_of(cluster, group.gpus))) > 1
+    return min(_MOST_SEEDS, _SEEDED_RANKS // len(group) | 1) if across else 1
 
 
 def at_median_seed(
@@ -126,6 +129,8 @@ def at_median_seed(
 
     Where nothing is routed by hash that is the cluster as it is.
     """
+    if _seeds(collective, cluster, group) == 1:
+        return cluster
     lines = curves_by_seed(collective, cluster, group, [size], siblings)
     middle = np.array([line.time[0] for line in lines]).argsort(kind="stable")[len(lines) // 2]
     return replace(cluster, seed=cluster.seed + int(middle)) if middle else cluster
