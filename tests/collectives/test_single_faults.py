@@ -13,7 +13,7 @@ from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.errors import Infeasible
 from wirespeed.topology.address import name_of
 from wirespeed.topology.change import parse_change
-from wirespeed.topology.cluster import Cluster, changed, everyone
+from wirespeed.topology.cluster import Cluster, Group, changed, everyone
 from wirespeed.topology.kinds import ComponentKind
 
 SIZE = 2**26
@@ -101,3 +101,15 @@ def test_whichever_rail_is_lost_an_alltoall_takes_the_same_way_round_it() -> Non
     after = [changed(cluster, [parse_change(f"leaf{rail}=down")]) for rail in range(8)]
     times = [time_of(call, on, everyone(on), 2**30) for on in after]
     assert times == pytest.approx([times[0]] * 8)
+
+
+def test_a_mesh_uses_its_links_whichever_gpu_is_lost() -> None:
+    # Of MI250X nodes the first and the last GPU are joined by way of one that may be gone.
+    cluster = preset_cluster("mi250x-8")
+    after = [changed(cluster, [parse_change(f"gpu{k}=down")]) for k in range(8)]
+    times = []
+    for on in after:
+        left = everyone(on).gpus
+        left = left[on.topology.capacity[on.topology.links + left] > 0]
+        times.append(time_of(Collective(Operation.ALL_REDUCE), on, Group(left), SIZE))
+    assert times == pytest.approx([times[0]] * 8, rel=1e-3)
