@@ -14,7 +14,7 @@ from wirespeed.comparison.machines import collective_of, group_on, nodes_needed,
 from wirespeed.comparison.pairs import joined_copies
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Measurement, Remark
-from wirespeed.readers import read_text
+from wirespeed.readers import read_parts
 from wirespeed.topology.cluster import Cluster
 from wirespeed.topology.software import Notice
 
@@ -30,17 +30,18 @@ def check(file: str, on: Cluster | ClusterOf | None = None) -> CheckReport:
     """
     name = "stdin" if file == "-" else file
     text = sys.stdin.buffer.read() if file == "-" else read_bytes(file)
-    evidence = read_text(text, file=name)
-    if not evidence.measurements:
+    parts = read_parts(text, file=name)
+    measured = [(part, measurement) for part in parts for measurement in part.measurements]
+    if not measured:
         raise InputError(
             "nothing was measured here",
             where=name,
-            why=f"this is {evidence.format}",
+            why=f"this is {'+'.join(dict.fromkeys(part.format for part in parts))}",
             remedy="give the output of nccl-tests, rccl-tests or nvbandwidth",
         )
-    reports = [_checked(evidence, measured, on) for measured in evidence.measurements]
+    reports = [_checked(part, measurement, on) for part, measurement in measured]
     given = inputs_of(file=file, on=on if isinstance(on, Cluster) else None)
-    return with_inputs(joined(_by_kind(reports, evidence.measurements)), given)
+    return with_inputs(joined(_by_kind(reports, [m for _, m in measured])), given)
 
 
 def _by_kind(

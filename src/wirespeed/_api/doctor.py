@@ -19,7 +19,7 @@ from wirespeed.comparison.machines import collective_of, group_on, inputs_of
 from wirespeed.diagnosis.attribution import attribute
 from wirespeed.diagnosis.case import Case, Compared
 from wirespeed.diagnosis.records import verdicts
-from wirespeed.diagnosis.redact import redacted
+from wirespeed.diagnosis.redact import redacted, without_secrets
 from wirespeed.diagnosis.report import (
     DoctorReport,
     comparison_of,
@@ -32,7 +32,7 @@ from wirespeed.evidence import Evidence, Measurement
 from wirespeed.inventory import Resolved
 from wirespeed.inventory.combined import combine
 from wirespeed.inventory.live import live_texts
-from wirespeed.readers import decode, read_text
+from wirespeed.readers import decode, raw_lines, read_parts
 from wirespeed.readers.records import are_records, read_records
 from wirespeed.topology.cluster import Cluster
 from wirespeed.topology.result import ParameterSet
@@ -206,14 +206,13 @@ def _take(read: _Read, name: str, data: bytes, *, alone: bool) -> None:
     if name in read.texts:
         name = f"{name} ({len(read.texts) + 1})"
     try:
-        evidence = read_text(data, file=name)
+        read.evidence += read_parts(data, file=name)
     except InputError as error:
         if alone:
             raise
         read.notices.append(Notice("file-left-out", f"{name} is left out: {error.what}", name))
         return
-    read.evidence.append(evidence)
-    read.texts[name] = tuple(decode(data, file=name).splitlines())
+    read.texts[name] = tuple(raw_lines(without_secrets(decode(data, file=name))))
 
 
 def _texts(source: str, read: _Read) -> Iterable[Text]:

@@ -21,6 +21,7 @@ from wirespeed.inventory.from_rocm import machine_of_rocm
 from wirespeed.inventory.from_xml import XmlMachine, machines_of_xml
 from wirespeed.inventory.gpu_model import named_gpu
 from wirespeed.inventory.graph_words import graph_words
+from wirespeed.inventory.hosts import combine_hosts, hosts_apart
 from wirespeed.inventory.machine import Read, read_machine, remarks_of
 from wirespeed.inventory.match import best_match
 from wirespeed.inventory.merged import Merged, merge
@@ -61,9 +62,17 @@ class Combined:
 def combine(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Combined:
     """The machine that some files describe together; `gpu` settles its model.
 
-    Raises InputError where no GPU is named, UnknownName for an unknown `gpu`, UsageError for one
-    that has too few links.
+    Texts of several hosts are kept apart; the first host's machine stands for all. Raises
+    InputError where no GPU is named, UnknownName for an unknown `gpu`, UsageError for one that has
+    too few links.
     """
+    by_host = hosts_apart(evidence)
+    if len(by_host) > 1:
+        return combine_hosts(by_host, lambda parts: _of_one_host(parts, gpu))
+    return _of_one_host(evidence, gpu)
+
+
+def _of_one_host(evidence: Sequence[Evidence], gpu: str | None) -> Combined:
     evidence = with_pci_links(evidence)
     _check_links_told(evidence)
     found = _combine(evidence, gpu)

@@ -97,11 +97,11 @@ def _standard_input() -> bytes:
 
 def _of_text(data: str | bytes, file: str, gpu: str | None, folder: Path | None = None) -> Resolved:
     from wirespeed.inventory.from_toml import described, is_cluster_toml
-    from wirespeed.readers import decode, read_text
+    from wirespeed.readers import decode, read_parts
 
     if file.endswith(".toml") or is_cluster_toml(decode(data, file=file)):
         return _of_toml(described(decode(data, file=file), file=file, folder=folder), gpu)
-    return _of_evidence([read_text(data, file=file)], (), gpu)
+    return _of_evidence([*read_parts(data, file=file)], (), gpu)
 
 
 def _of_toml(found: Described, gpu: str | None) -> Resolved:
@@ -184,13 +184,13 @@ def _evidence_of(
     texts: Iterable[tuple[str, str | bytes]], where: str
 ) -> tuple[list[Evidence], tuple[Notice, ...]]:
     """Evidence of named texts, and a notice for each that says nothing that is known."""
-    from wirespeed.readers import read_text
+    from wirespeed.readers import read_parts
 
     evidence: list[Evidence] = []
     left: list[tuple[str, InputError]] = []
     for name, text in texts:
         try:
-            evidence.append(read_text(text, file=name))
+            evidence += read_parts(text, file=name)
         except InputError as error:
             left.append((name, error))
     if not evidence:

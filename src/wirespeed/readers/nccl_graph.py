@@ -65,7 +65,7 @@ def read(text: str, file: str) -> Evidence:
     gathered = Gathered(remarks=list(remarks))
     graphs = _graphs(root)
     if graphs:
-        gathered.add("graphs", "version", number(root.attributes.get("version", "")), root.line)
+        _version(gathered, root)
         gathered.add("graphs", "searched", len(graphs), graphs[0].line)
     taken: set[int] = set()
     for graph in graphs:
@@ -91,6 +91,13 @@ def _graphs(root: Element) -> list[Element]:
         else:
             pending += reversed(element.children)
     return found
+
+
+def _version(gathered: Gathered, root: Element) -> None:
+    for element in (root, *root.children):
+        if element.name == "graphs":
+            version = number(element.attributes.get("version", ""))
+            gathered.add("graphs", "version", version, element.line)
 
 
 def _name(gathered: Gathered, graph: Element, taken: set[int]) -> str:

@@ -84,10 +84,11 @@ def parse(text: str, file: str, dialect: Dialect = TOPOLOGY) -> tuple[Element, l
     try:
         return _parse_strictly(stripped, file, _lines_before(text), dialect), []
     except expat.ExpatError as error:
-        reason = f"line {error.lineno + _lines_before(text)}: {expat.ErrorString(error.code)}"
+        reason, line = expat.ErrorString(error.code), error.lineno + _lines_before(text)
     mender = _Mender(dialect)
     mended = mender.mend(text)
-    remark = Remark("not-well-formed", f"this is no well-formed XML ({reason}) and was mended")
+    told = f"this is no well-formed XML ({reason}) and was mended"
+    remark = Remark("not-well-formed", told, line)
     try:
         return _parse_strictly(mended, file, 0, dialect), [remark, *mender.remarks]
     except expat.ExpatError as error:
