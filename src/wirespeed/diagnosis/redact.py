@@ -7,7 +7,7 @@ told to be the same. Lengths may change, lines do not: line numbers of findings 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from json import JSONDecoder
 
@@ -144,8 +144,12 @@ def _without_environment(text: str) -> str:
     return text[: found.end()] + kept + text[end:]
 
 
-def redacted(texts: Mapping[str, str]) -> dict[str, str]:
-    """The texts of a case, by name, as they may be shown: names of files are redacted too."""
+def redacted(texts: Mapping[str, str], hosts: Iterable[str] = ()) -> dict[str, str]:
+    """The texts of a case, by name, as they may be shown: names of files are redacted too.
+
+    `hosts` are names that the case is known to be of, besides those in its texts.
+    """
     redactor = Redactor()
     redactor.learn(texts.values())
+    redactor.hosts.update(hosts)
     return {redactor.text(name): redactor.text(text) for name, text in texts.items()}
