@@ -39,7 +39,7 @@ def doctor(
     Parameters
     ----------
     files
-        What machines and benchmarks print: nccl-tests, nvidia-smi, NCCL's files and logs; a directory
+        What machines and benchmarks print: nccl-tests, nvidia-smi, NCCL's files and logs; a folder
         or an archive of these; - for standard input. Or a file of records such as collectives.json.
     on
         The machine it ran on: a preset, or a file. Without it the files themselves say it.
