@@ -192,7 +192,13 @@ def _machine(read: _Read, on: Cluster | ClusterOf | str | None) -> Resolved | No
     except WirespeedError as error:
         read.notices.append(Notice("machine-not-known", f"the machine stays open: {error.what}"))
         return None
-    return Resolved(found.machine, nodes=found.nodes, evidence=tuple(parts), design=found.design)
+    return Resolved(
+        found.machine,
+        nodes=found.nodes,
+        software=found.software,
+        evidence=tuple(parts),
+        design=found.design,
+    )
 
 
 def _maker(on: Cluster | ClusterOf | str | None, resolved: Resolved | None) -> ClusterOf | None:

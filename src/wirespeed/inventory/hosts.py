@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wirespeed.errors import InputError, WirespeedError
 from wirespeed.evidence import Evidence
+from wirespeed.inventory.log_node import FORMATS
+from wirespeed.inventory.result import Combined
+from wirespeed.readers import nccl_tests
 from wirespeed.readers.hostlist import count_hosts
 from wirespeed.topology.machine import Machine
 from wirespeed.topology.software import Notice
 
-if TYPE_CHECKING:
-    from wirespeed.inventory.combined import Combined
-
 _RANK = "rank "
 """Begins the name of one that only its number tells from others: it may share a host."""
 _MOST_NAMED = 4
+_OF_A_JOB = FORMATS | {nccl_tests.NAME}
 _OF_A_NODE = ("kind", "node", "rate", "source", "target", "link_kind", "lanes", "bandwidth")
 
 
@@ -31,12 +31,14 @@ def hosts_apart(evidence: Sequence[Evidence]) -> dict[str, list[Evidence]]:
     """Evidence by host, in order of appearance; what names no host goes with the first."""
     apart: dict[str, list[Evidence]] = {}
     for part in evidence:
-        if part.host:
+        if part.host and not set(part.format.split("+")) <= _OF_A_JOB:
             apart.setdefault(part.host, [])
     first = next(iter(apart), "")
     for part in evidence:
-        apart.setdefault(part.host or first, []).append(part)
-    return apart
+        # A job is of all its hosts, wherever it was started.
+        of_a_job = set(part.format.split("+")) <= _OF_A_JOB
+        apart.setdefault(first if of_a_job else part.host or first, []).append(part)
+    return {host: parts for host, parts in apart.items() if parts}
 
 
 def combine_hosts(

@@ -129,7 +129,13 @@ def _of_evidence(
 
     found = combine(evidence, gpu=gpu)
     machine = replace(found.machine, warnings=(*notices, *found.machine.warnings))
-    return Resolved(machine, nodes=found.nodes, evidence=tuple(evidence), design=found.design)
+    return Resolved(
+        machine,
+        nodes=found.nodes,
+        software=found.software,
+        evidence=tuple(evidence),
+        design=found.design,
+    )
 
 
 def _live(gpu: str | None) -> Resolved:

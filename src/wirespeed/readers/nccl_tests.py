@@ -20,6 +20,7 @@ from wirespeed.evidence import Evidence, Fact, Measurement, Remark, Row
 from wirespeed.readers._format import Format
 from wirespeed.readers._nccl_tests_json import is_json, library_version, read_json
 from wirespeed.readers._nccl_tests_rows import (
+    DEVICE,
     DTYPES,
     Columns,
     TableRow,
@@ -55,10 +56,6 @@ _PERF = re.compile(r"\b(" + "|".join(OPERATIONS) + r")(?:_perf|\.cu\b)")
 _CONFIG = re.compile(r"#?\s*nThreads? (\d+) nGpus (\d+)")
 _GRAPHS = re.compile(r"\bgraph: (\d+)")
 _VERSION = re.compile(r"# nccl-tests version (\S+)(?:.*nccl-library=(\d+))?")
-_DEVICE = re.compile(
-    r"#\s+Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device\s+(\d+)\s+"
-    r"\[([^\]]+)\]\s+(.+?)\s*$"
-)
 _BOUNDS = re.compile(r"# Out of bounds values\s*:\s*(\d+)\s*(\w*)")
 _FAILURE = re.compile(
     r"Test (?:NCCL|CUDA|HIP) failure|Test failure|NCCL failure|srun: error|Segmentation fault|"
@@ -182,7 +179,7 @@ def _take_comment(text: str, number: int, paste: _Paste) -> None:
         paste.facts.append(Fact("run", "version", match[1], number))
         if match[2]:
             paste.facts.append(Fact("run", "nccl_version", library_version(int(match[2])), number))
-    elif match := _DEVICE.match(text):
+    elif match := DEVICE.match(text):
         rank = int(match[1])
         paste.devices[paste.run] = max(paste.devices.get(paste.run, -1), rank)
         subject = f"rank{rank}"
