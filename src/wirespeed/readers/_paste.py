@@ -114,12 +114,12 @@ class _Reading:
 
     def _whole(self, piece: Piece, host: str) -> _Found:
         try:
-            evidence = read_whole(self._text(piece), file=self.file)
+            parts = read_whole(self._text(piece), file=self.file)
         except InputError as error:
             return _Found(refused=error)
         if len(piece.lines) < len(self.whole.lines):
-            evidence = _renumbered(evidence, piece.numbers)
-        return _Found([msgspec.structs.replace(evidence, host=host)])
+            parts = [_renumbered(part, piece.numbers) for part in parts]
+        return _Found([msgspec.structs.replace(part, host=host) for part in parts])
 
 
 def _are_several(apart: _Found, whole: _Found) -> bool:

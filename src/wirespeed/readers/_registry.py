@@ -64,15 +64,18 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
+_TREES = frozenset({nccl_xml.NAME, lstopo.NAME})
+
+
 def recognised(text: str) -> bool:
     """Whether any reader knows a part of the text."""
     return any(form.sniff(text) for form in FORMATS)
 
 
-def read_whole(text: str, *, file: str) -> Evidence:
+def read_whole(text: str, *, file: str) -> list[Evidence]:
     """Evidence of a text by all readers that are surest of it; `format` joins their names.
 
-    Raises InputError for unknown content, with the formats that are known.
+    A tree of devices numbers them in its own way, and so is a part of its own. Raises InputError for unknown content, with the formats that are known.
     """
     sure = {form.name: form.sniff(text) for form in FORMATS}
     best = max(sure.values())
@@ -93,12 +96,13 @@ def read_whole(text: str, *, file: str) -> Evidence:
             refused.append(error)
     if not parts:
         raise refused[0]
-    together = joined(parts)
-    if not refused:
-        return together
+    trees = [part for part in parts if part.format in _TREES]
+    others = [part for part in parts if part.format not in _TREES]
+    found = [*([joined(others)] if others else []), *trees]
     # A stray line of another tool's output takes nothing from what can be read.
     left = tuple(Remark("part-left-out", f"{error.what}: {error.why}") for error in refused)
-    return msgspec.structs.replace(together, remarks=(*together.remarks, *left))
+    found[0] = msgspec.structs.replace(found[0], remarks=(*found[0].remarks, *left))
+    return found
 
 
 def joined(parts: Sequence[Evidence]) -> Evidence:
