@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from wirespeed.readers._text import clean_line
 
@@ -84,7 +85,7 @@ def pieces(whole: Piece) -> list[Piece]:
 
     A prompt stands at the head of its piece, since commands tell what was measured.
     """
-    marks = dict(_marks(whole.lines))
+    marks = dict(islice(_marks(whole.lines), MOST_PIECES + 1))
     if not marks or len(marks) > MOST_PIECES:
         return [whole]
     found = [Piece(host=whole.host)]

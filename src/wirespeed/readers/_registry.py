@@ -75,7 +75,8 @@ def recognised(text: str) -> bool:
 def read_whole(text: str, *, file: str) -> list[Evidence]:
     """Evidence of a text by all readers that are surest of it; `format` joins their names.
 
-    A tree of devices numbers them in its own way, and so is a part of its own. Raises InputError for unknown content, with the formats that are known.
+    A tree of devices numbers them in its own way, and so is a part of its own. Raises InputError
+    for unknown content, with the formats that are known.
     """
     sure = {form.name: form.sniff(text) for form in FORMATS}
     best = max(sure.values())

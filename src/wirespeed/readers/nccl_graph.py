@@ -19,7 +19,8 @@ is listed is not what is announced).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 from wirespeed.evidence import Evidence
@@ -67,9 +68,10 @@ def read(text: str, file: str) -> Evidence:
     if graphs:
         _version(gathered, root)
         gathered.add("graphs", "searched", len(graphs), graphs[0].line)
+    free = count()
     taken: set[int] = set()
     for graph in graphs:
-        _read_graph(gathered, graph, _name(gathered, graph, taken))
+        _read_graph(gathered, graph, _name(gathered, graph, taken, free))
     return gathered.evidence(
         NAME,
         file,
@@ -100,12 +102,12 @@ def _version(gathered: Gathered, root: Element) -> None:
             gathered.add("graphs", "version", version, element.line)
 
 
-def _name(gathered: Gathered, graph: Element, taken: set[int]) -> str:
+def _name(gathered: Gathered, graph: Element, taken: set[int], free: Iterator[int]) -> str:
     """`search0` by the graph's id, or by the next free number."""
     wanted = number(graph.attributes.get("id", ""))
     index = wanted if wanted is not None and 0 <= wanted < 256 and wanted not in taken else None
     if index is None:
-        index = next(n for n in range(len(taken) + 1) if n not in taken)
+        index = next(n for n in free if n not in taken)
         text = f"this graph has no id of its own and is taken as number {index}"
         gathered.note("no-graph-id", text, graph.line)
     taken.add(index)
