@@ -14,6 +14,7 @@ from wirespeed.comparison.machines import collective_of, group_on, nodes_needed,
 from wirespeed.comparison.pairs import joined_copies
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Measurement, Remark
+from wirespeed.inventory.archives import unpacked
 from wirespeed.readers import read_parts
 from wirespeed.topology.cluster import Cluster
 from wirespeed.topology.software import Notice
@@ -30,7 +31,8 @@ def check(file: str, on: Cluster | ClusterOf | None = None) -> CheckReport:
     """
     name = "stdin" if file == "-" else file
     text = sys.stdin.buffer.read() if file == "-" else read_bytes(file)
-    parts = read_parts(text, file=name)
+    inside = unpacked(text, name)
+    parts = [part for member, data in inside.texts for part in read_parts(data, file=member)]
     measured = [(part, measurement) for part in parts for measurement in part.measurements]
     if not measured:
         raise InputError(

@@ -36,7 +36,10 @@ _AT = re.compile(r"(?<![\w.@])\w[\w.-]*@(\w[\w.-]*)")
 _WORD = re.compile(r"(?<![\w.-])\w[\w.-]*(?:\[[\d,-]+\])?")
 _ENVIRONMENT = re.compile(r"\"env\"\s*:\s*(?=[{\[])")
 _ENTRY = re.compile(r"\"([^\"\\\n]*?)(\"\s*:\s*\"|=)((?:[^\"\\\n]|\\.)*)\"")
+_VARIABLE = re.compile(r"(?m)((?:^|[\s;\"'])(?:export )?)([A-Z][A-Z0-9_]{2,})=(?!=)([^\s;]+)")
 _OURS = ("NCCL_", "RCCL_")
+_OF_THE_RUN = (*_OURS, "CUDA_", "HIP_", "HSA_", "ROCR_", "UCX_", "FI_", "OMPI_", "OMP_")
+"""Variables that tell how a run was made, and nothing of whose it is."""
 _SECRET = re.compile(
     r"(?i)(\"?\b[\w-]*(?:token|secret|passw(?:or)?d|api[_-]?key|credential|private[_-]?key)[\w-]*"
     r"\"?\s*[=:]\s*\"?)([^\s\",}]+)"
@@ -125,7 +128,10 @@ class Redactor:
 
 def without_secrets(text: str) -> str:
     """The text as it may be quoted: no tokens and passwords, no environment but the library's."""
-    return _SECRET.sub(lambda m: f"{m[1]}<secret>", _without_environment(text))
+    text = _SECRET.sub(lambda m: f"{m[1]}<secret>", _without_environment(text))
+    return _VARIABLE.sub(
+        lambda m: m[0] if m[2].startswith(_OF_THE_RUN) else f"{m[1]}{m[2]}=<left out>", text
+    )
 
 
 def _without_environment(text: str) -> str:

@@ -2,7 +2,8 @@
 
 Measurements: one for each operation, type, operator and root of a run, rows in both columns.
 Facts: `rank0` host, device, gpu_model, bus_id; `run` version, nccl_version, threads,
-gpus_per_thread, graphs; `env` NCCL_… (of JSON; nothing else of an environment is kept).
+gpus_per_thread, graphs; `env` NCCL_… (of JSON and of the command; nothing else of an environment
+is kept).
 
 Remarks: `wrong-values`, `run-failed`, `table-cut`, `torn-row`, `placeholder`, `ranks-recovered`,
 `ranks-differ`, `operation-inferred`, `several-tables`.
@@ -62,6 +63,8 @@ _FAILURE = re.compile(
     r"mpirun noticed|Call to \w+ returned|^Aborted",
     re.IGNORECASE,
 )
+_SETTING = re.compile(r"\b((?:NCCL|RCCL)_[A-Z0-9_]{1,60})=([^\s;]{1,200})")
+"""A variable before a command, or among the options of what launches it (-x, --env)."""
 _LEAD = re.compile(r"#?\s{0,80}\bsize\b.{0,400}?\bbusbw\b")
 
 
@@ -152,6 +155,10 @@ def _take(line: Line, paste: _Paste) -> None:
             _name_operation(named[1], paste)
     elif named := _PERF.search(text):
         _name_operation(named[1], paste)
+        paste.facts += [
+            Fact("env", name, value.strip("'\""), line.number)
+            for name, value in _SETTING.findall(text)
+        ]
 
 
 def _name_operation(name: str, paste: _Paste) -> None:
