@@ -184,8 +184,8 @@ def _run(evidence: Evidence, measured: Measurement, make: ClusterOf | None) -> R
 
 def _machine(read: _Read, on: Cluster | ClusterOf | str | None) -> Resolved | None:
     """The machine that the files describe, where they do and no other was named."""
-    parts = [part for part in read.evidence if part.format != "nccl-tests"]
-    if on is not None or not parts:
+    parts = read.evidence
+    if on is not None or all(part.format == "nccl-tests" for part in parts):
         return None
     try:
         found = combine(parts, gpu=None)

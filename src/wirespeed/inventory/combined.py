@@ -30,6 +30,7 @@ from wirespeed.inventory.node_facts import NodeFacts, node_facts, peer_to_peer
 from wirespeed.inventory.nvlink_states import with_links_as_listed
 from wirespeed.inventory.pci_status import redirecting_bridges, with_pci_links
 from wirespeed.inventory.result import Combined
+from wirespeed.inventory.run_models import models_of_a_run
 from wirespeed.inventory.slots import with_slots_as_read
 from wirespeed.inventory.with_log import with_log
 from wirespeed.readers import lstopo, nccl_xml, nvbandwidth, p2p_bandwidth, rocm_topo
@@ -76,6 +77,7 @@ def _is_log_alone(evidence: Sequence[Evidence]) -> bool:
 
 
 def _of_files(evidence: list[Evidence], gpu: str | None) -> Combined:
+    evidence = [*evidence, *models_of_a_run(evidence)]
     _check_links_told(evidence)
     found = _combine(evidence, gpu)
     machine = with_links_as_listed(found.machine, merge(evidence))
