@@ -28,7 +28,7 @@ def routes_of(unit: Unit) -> UnitRoutes:
     return UnitRoutes(unit, np.concatenate([unit.bandwidth, unit.throughput]))
 
 
-def paths(unit: Unit, most: int = 16) -> dict[tuple[int, int], tuple[str, str, float]]:
+def paths(unit: Unit, most: int = 9) -> dict[tuple[int, int], tuple[str, str, float]]:
     """(nvidia-smi's word, NCCL's, NCCL's GB/s) of the first pairs; all inside a NUMA node as one.
 
     A topology file has no host bridges, which is all that tells PHB from NODE, and both from what

@@ -103,6 +103,12 @@ def test_library_and_environment_reach_the_cluster():
     assert ws.cluster("mi300x-8").software.library == "rccl"
 
 
+@pytest.mark.parametrize(("name", "library"), [("mi300x-8", "nccl@2.27"), ("dgx-h100", "rccl")])
+def test_a_library_that_does_not_drive_these_gpus_is_refused(name, library):
+    with pytest.raises(UsageError, match="does not drive"):
+        ws.cluster(name, library=library)
+
+
 def test_sizes_are_text_numbers_or_lists():
     for sizes in ("1M,2M", [2**20, 2**21], np.array([2**20, 2**21])):
         rows = ws.collective("all_reduce", "dgx-a100", sizes=sizes).rows

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from nccl_tests_text import cluster_of, printed
@@ -66,3 +68,29 @@ def test_diff_of_sweeps_shows_noise_beside_change(run, slow):
     assert done.status == 0
     assert "no more than repeated runs do" in done.out
     assert run("diff", slow, slow, "--json").json["schema"] == "wirespeed.diff/1"
+
+
+def test_a_run_that_failed_before_its_table_is_a_finding_and_check_says_where_to_ask(run, tmp_path):
+    file = tmp_path / "failed.txt"
+    file.write_text(
+        "# nThread 1 nGpus 1 minBytes 8 maxBytes 8\n"
+        "n1: Test CUDA failure common.cu:893 'no CUDA-capable device is detected'\n"
+    )
+    told = run("doctor", str(file))
+    assert told.status == 1
+    assert "run_failed" in told.out
+    assert "nvidia-smi -L" in told.out
+    assert "failed.txt:2" in told.out
+    asked = run("check", str(file))
+    assert asked.status == 2
+    assert "no CUDA-capable device" in asked.err
+
+
+def test_wrong_results_are_not_explained_by_anything_slow(run, slow, tmp_path):
+    lines = Path(slow).read_text().replace(" 0\n", " 4\n").splitlines(keepends=True)
+    file = tmp_path / "wrong.txt"
+    file.write_text("".join([*lines, "# Out of bounds values : 108 FAILED\n"]))
+    found = run("doctor", str(file), "--json").json
+    assert [finding["code"] for finding in found["findings"]] == ["wrong_values"]
+    assert found["attribution"] == []
+    assert found["verdict"] == "wrong"

@@ -62,6 +62,59 @@ NOT_MODELLED = [
 ]
 
 
+# operation, preset, nodes, the change, words of the notice that says why it does nothing there
+UNHEEDED = [
+    ("alltoall", "dgx-h100", 1, "proto=LL", "sends and receives"),
+    ("sendrecv", "dgx-h100", 2, "env:NCCL_PROTO=LL128", "sends and receives"),
+    ("alltoall", "dgx-h100", 1, "env:NCCL_ALGO=Ring", "sends and receives"),
+    ("all_reduce", "dgx-h100", 2, "env:NCCL_TOPO_FILE=topo.xml", "give it as the source"),
+    ("all_reduce", "dgx-h100", 2, "env:NCCL_GRAPH_FILE=graph.xml", "give it as the source"),
+    ("all_reduce", "mi300x-8", 1, "env:NCCL_NVLS_ENABLE=0", "RCCL has nothing"),
+    ("all_reduce", "dgx-h100", 1, "env:RCCL_MSCCL_ENABLE=1", "NCCL has nothing"),
+    ("all_reduce", "dgx-h100", 1, "env:NCCL_MIN_NCHANNELS=32", "32 channels are opened"),
+    ("all_gather", "dgx-a100", 1, "env:NCCL_MIN_CTAS=32", "32 channels are opened"),
+]
+
+PROMISED = (
+    *("NCCL_ALGO", "NCCL_PROTO", "NCCL_NVLS_ENABLE", "NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL"),
+    *("NCCL_SHM_DISABLE", "NCCL_NET_GDR_LEVEL", "NCCL_IB_HCA", "NCCL_CROSS_NIC"),
+    *("NCCL_PXN_DISABLE", "NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_MIN_CTAS"),
+    *("NCCL_MAX_CTAS", "NCCL_NCHANNELS_PER_NET_PEER", "NCCL_IB_QPS_PER_CONNECTION"),
+    *("NCCL_IB_SPLIT_DATA_ON_QPS", "NCCL_COLLNET_ENABLE", "NCCL_MNNVL_ENABLE"),
+)
+
+
+def test_every_setting_acts_somewhere_or_says_why_it_does_not():
+    acting = (row[5] + row[4] for row in SLOWER)
+    said = " ".join([*acting, *NOT_MODELLED, *(row[3] for row in UNHEEDED)])
+    assert [name for name in PROMISED if name not in said] == []
+
+
+@pytest.mark.parametrize(("operation", "name", "nodes", "change", "words"), UNHEEDED)
+def test_what_is_not_heeded_is_said_with_the_reason(operation, name, nodes, change, words):
+    base = cluster(name, nodes)
+    after = changed(base, [parse_change(change)])
+    asked = Collective(Operation(operation))
+    before, told = forecast(asked, base, [LARGE]), forecast(asked, after, [LARGE])
+    assert told.rows[0].time_us == before.rows[0].time_us
+    new = [n for n in told.warnings if n not in before.warnings]
+    assert len(new) == 1
+    assert words in new[0].text
+
+
+def test_a_list_of_devices_that_are_not_there_means_sockets():
+    base = cluster("dgx-h100", 2)
+    named, socket = (
+        changed(base, [parse_change(text)])
+        for text in ("env:NCCL_IB_HCA=mlx9_7", "env:NCCL_NET=Socket")
+    )
+    told = forecast(Collective(Operation.ALL_REDUCE), named, [LARGE])
+    assert told.rows[0].time_us == seconds("all_reduce", socket, LARGE)
+    (notice,) = told.warnings
+    assert notice.code == "no-such-device"
+    assert "mlx5_0" in notice.text
+
+
 def seconds(operation: str, on: Cluster, size: int) -> float:
     """Time of a message."""
     (row,) = forecast(Collective(Operation(operation)), on, [size]).rows

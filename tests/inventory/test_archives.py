@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import wirespeed as ws
 from command import Command
+from nccl_tests_text import cluster_of, printed
 from wirespeed.errors import InputError
 from wirespeed.inventory import resolve
 from wirespeed.inventory.archives import MOST_MEMBERS, folders_as_hosts, is_archive, unpacked
@@ -195,3 +196,10 @@ def test_redacted_copies_are_of_every_text_of_an_archive(tmp_path, run):
     assert "hf_secret1" not in shown
     for private in ("alice", "gpu07", "gpu08"):
         assert not any(private in file.name + file.read_text() for file in written)
+
+
+def test_check_finds_the_measurement_in_an_archive(tmp_path, run):
+    result = printed(cluster_of("dgx-h100"), sizes=[2**30]).encode()
+    (tmp_path / "b.zip").write_bytes(zipped({"notes.md": b"slow?\n", "run/out.txt": result}))
+    done = run("check", str(tmp_path / "b.zip"), "--json")
+    assert (done.status, done.json["verdict"]) == (0, "ok")

@@ -196,8 +196,11 @@ def test_a_template_is_no_measurement():
 
 def test_a_run_without_a_table_shows_its_error():
     text = "+ srun all_reduce_perf -b 8\nsrun: error: Unable to create step\n"
-    with pytest.raises(InputError, match="Unable to create step"):
-        read_text(text, file="run.txt")
+    evidence = read_text(text, file="run.txt")
+    assert evidence.measurements == ()
+    (failed,) = evidence.remarks
+    assert (failed.code, failed.line) == ("run-failed", 2)
+    assert "Unable to create step" in failed.text
 
 
 def tree() -> dict:
@@ -251,10 +254,9 @@ def test_json_that_is_cut_is_refused():
         read(json.dumps(tree())[:-40], "out.json")
 
 
-WITHOUT_ROWS = {
+FAILED = {
     "08-variant-extra-lines.txt": "no CUDA-capable device",
     "09-failed-no-table.txt": "Unable to create step",
-    "16-placeholder-template.txt": "template",
 }
 # Whole samples: operation and ranks of the first measurement, and remarks that must be there.
 CORPUS = {
@@ -284,9 +286,17 @@ def test_samples_are_read(name):
 
 
 @pytest.mark.corpus
-@pytest.mark.parametrize(("name", "why"), WITHOUT_ROWS.items())
-def test_samples_without_a_measurement_say_why(name, why):
-    with pytest.raises(InputError, match=why):
+@pytest.mark.parametrize(("name", "why"), FAILED.items())
+def test_samples_of_failed_runs_say_what_they_failed_of(name, why):
+    evidence = read_text(shared("samples", "nccl-tests", name).read_bytes(), file=name)
+    assert evidence.measurements == ()
+    assert any(r.code == "run-failed" and why in r.text for r in evidence.remarks)
+
+
+@pytest.mark.corpus
+def test_the_sample_of_a_template_is_none_either():
+    name = "16-placeholder-template.txt"
+    with pytest.raises(InputError, match="template"):
         read_text(shared("samples", "nccl-tests", name).read_bytes(), file=name)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from readers.matrix_text import TWO_SOCKETS, pairs_of
@@ -72,6 +72,7 @@ def test_prompts_of_shells_part_outputs(prompt: str):
     assert "H200" in lines[model.line - 1]
 
 
+@settings(max_examples=settings.default.max_examples // 2)
 @given(st.sampled_from(sorted(TEXTS)), st.sampled_from(sorted(TEXTS)), st.booleans())
 def test_two_texts_with_prompts_between_say_what_each_says_alone(one: str, other: str, fenced):
     head = "```console\n$ first\n" if fenced else "$ first\n"
@@ -159,6 +160,7 @@ def test_more_prompts_than_anyone_pastes_leave_the_text_whole():
     assert kinds(text) == [("", "topo-m")]
 
 
+@settings(max_examples=settings.default.max_examples // 2)
 @given(st.data())
 def test_cuts_of_pastes_are_read_or_refused(data: st.DataObject):
     names = data.draw(st.lists(st.sampled_from(sorted(TEXTS)), min_size=2, max_size=3))

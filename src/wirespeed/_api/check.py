@@ -15,6 +15,7 @@ from wirespeed.comparison.pairs import joined_copies
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Measurement, Remark
 from wirespeed.inventory.archives import unpacked
+from wirespeed.readers import joined as as_one
 from wirespeed.readers import read_parts
 from wirespeed.topology.cluster import Cluster
 from wirespeed.topology.software import Notice
@@ -31,19 +32,44 @@ def check(file: str, on: Cluster | ClusterOf | None = None) -> CheckReport:
     """
     name = "stdin" if file == "-" else file
     text = sys.stdin.buffer.read() if file == "-" else read_bytes(file)
-    inside = unpacked(text, name)
-    parts = [part for member, data in inside.texts for part in read_parts(data, file=member)]
+    parts = _parts(text, name)
     measured = [(part, measurement) for part in parts for measurement in part.measurements]
     if not measured:
-        raise InputError(
-            "nothing was measured here",
-            where=name,
-            why=f"this is {'+'.join(dict.fromkeys(part.format for part in parts))}",
-            remedy="give the output of nccl-tests, rccl-tests or nvbandwidth",
-        )
+        raise _nothing_measured(as_one(parts), name)
     reports = [_checked(part, measurement, on) for part, measurement in measured]
     given = inputs_of(file=file, on=on if isinstance(on, Cluster) else None)
     return with_inputs(joined(_by_kind(reports, [m for _, m in measured])), given)
+
+
+def _parts(data: bytes, name: str) -> list[Evidence]:
+    """What a file says; of an archive, what those of its files say that can be read."""
+    parts: list[Evidence] = []
+    refused: list[InputError] = []
+    for member, text in unpacked(data, name).texts:
+        try:
+            parts += read_parts(text, file=member)
+        except InputError as error:
+            refused.append(error)
+    if not parts:
+        raise refused[0]
+    return parts
+
+
+def _nothing_measured(evidence: Evidence, name: str) -> InputError:
+    failed = next((remark for remark in evidence.remarks if remark.code == "run-failed"), None)
+    if failed is not None:
+        return InputError(
+            "nothing was measured here",
+            where=name,
+            why=f"line {failed.line}: {failed.text}",
+            remedy=f"ask what it failed of: wirespeed doctor {name}",
+        )
+    return InputError(
+        "nothing was measured here",
+        where=name,
+        why=f"this is {evidence.format}",
+        remedy="give the output of nccl-tests, rccl-tests or nvbandwidth",
+    )
 
 
 def _by_kind(

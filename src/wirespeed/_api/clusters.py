@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from wirespeed._api.sources import Source, resolved
+from wirespeed.catalog import gpu as gpu_row
 from wirespeed.catalog import parameter_set
 from wirespeed.errors import InputError, UsageError
 from wirespeed.inventory import Resolved
@@ -107,6 +108,13 @@ def _software(found: Resolved, library: str | None, env: Mapping[str, str]) -> S
     if library:
         asked = parse_library(library)
         software = replace(software, library=asked.library, version=asked.version)
+    if software.library != usual:
+        raise UsageError(
+            f"{software.library} does not drive {gpu_row(found.machine.gpu).name}",
+            where="--library" if library else "library",
+            why="NCCL is for GPUs of NVIDIA, RCCL for those of AMD",
+            remedy=f"write for example {Software(usual, DEFAULT_VERSION[usual])}, or leave it out",
+        )
     return replace(software, env={**software.env, **env})
 
 

@@ -146,10 +146,12 @@ def _on_evidence(read: _Read, on: Cluster | ClusterOf | str | None) -> DoctorRep
         machine = on.machine
     case = Case(tuple(read.evidence), read.texts, machine, tuple(compared), tuple(left))
     findings = findings_on(case)
-    slow = any(entry.diagnosis.slow for entry in compared)
-    verdict, sentence = verdict_on(findings, slow=slow)
+    # Rows of wrong results are no measurement: nothing is to be explained of them.
+    void = {file for file, _ in case.remarks("wrong-values")}
+    timed = [entry for entry in compared if entry.measurement.file not in void]
+    verdict, sentence = verdict_on(findings, slow=any(entry.diagnosis.slow for entry in timed))
     check = joined([entry.check for entry in compared]) if compared else None
-    worst = max(compared, key=lambda entry: entry.diagnosis.factor or 0.0, default=None)
+    worst = max(timed, key=lambda entry: entry.diagnosis.factor or 0.0, default=None)
     warnings = [*read.notices, *(check.warnings if check else machine.warnings if machine else ())]
     return DoctorReport(
         parameters=ParameterSet(parameters().digest),

@@ -27,6 +27,7 @@ from wirespeed.collectives.library.environment import parse_settings
 from wirespeed.collectives.library.names import CHOSEN, Algorithm
 from wirespeed.collectives.library.p2p_channels import P2pChannels, p2p_channels
 from wirespeed.collectives.library.plan import Plan, make_plan
+from wirespeed.collectives.library.unheeded import unheeded
 from wirespeed.collectives.operation import COPIES, Collective, Operation
 from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.rings import find_rings
@@ -100,7 +101,8 @@ def options_of(
         direct = lay(_direct(operation, len(group)), on, beside, channels)
         ways = tuple(price(direct, costs, protocol) for protocol in _DIRECT)
         share = 1 / len(group) if operation is Operation.ALLTOALL else 1.0
-        _, notices = parse_settings(cluster.software)
+        settings, notices = parse_settings(cluster.software)
+        notices += unheeded(cluster, group, operation, settings)
         return Options(ways, (direct,) * len(ways), message=share, notices=notices)
     plan = make_plan(collective, cluster, group)
     laid = laid_schedules(collective, on, plan.channels_of(), alike)
@@ -111,7 +113,8 @@ def options_of(
             found.append(replace(candidate, channels=option.channels))
             bases.append(laid[option.algorithm])
             planned.append(k)
-    return Options(tuple(found), tuple(bases), plan, tuple(planned), notices=plan.notices)
+    notices = plan.notices + unheeded(cluster, group, operation, plan.situation.settings)
+    return Options(tuple(found), tuple(bases), plan, tuple(planned), notices=notices)
 
 
 def taken(collective: Collective, cluster: Cluster, group: Group, size: float) -> Candidate:

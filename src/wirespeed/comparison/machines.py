@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -69,10 +70,7 @@ def inputs_of(evidence: Evidence, measurement: Measurement) -> Inputs:
             where=evidence.file,
             remedy="name the machine with --on: a preset or the output of nvidia-smi topo -m",
         )
-    # A cut list shows some of the hosts: all of them have as many ranks as the fullest.
-    per_node = min(max(hosts.values()), ranks)
-    if sum(hosts.values()) < ranks and per_node == 1:
-        per_node = min(8, ranks)
+    per_node = _per_node(evidence, hosts, ranks)
     return Inputs(
         cluster=RecordCluster(gpu=model, nodes=-(-ranks // per_node), gpus_per_node=per_node),
         collective=measurement.operation,
@@ -85,6 +83,20 @@ def inputs_of(evidence: Evidence, measurement: Measurement) -> Inputs:
         dtype=measurement.dtype,
         bidirectional=measurement.bidirectional,
     )
+
+
+def _per_node(evidence: Evidence, hosts: Mapping[str, int], ranks: int) -> int:
+    """Ranks of a node: as many as of the fullest host that a list shows.
+
+    Of a list that is cut to single ranks the last rank tells: its device is the last of its node.
+    """
+    fullest = min(max(hosts.values()), ranks)
+    if fullest > 1 or sum(hosts.values()) >= ranks:
+        return fullest
+    last = evidence.value(f"rank{ranks - 1}", "device")
+    if isinstance(last, int) and ranks % (last + 1) == 0:
+        return last + 1
+    return min(8, ranks)
 
 
 def setting_up(evidence: Evidence, measurement: Measurement) -> tuple[Setup, Cluster, Group]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
@@ -58,10 +58,20 @@ def findings_on(case: Case) -> tuple[Finding, ...]:
     for finding in found:
         # One thing seen in several files or runs is one finding with several places.
         key = (finding.code, finding.remedy)
+        if key not in merged and _is_known(finding, merged.values()):
+            continue
         first = merged.setdefault(key, finding)
         places = dict.fromkeys((*first.evidence, *finding.evidence))
         merged[key] = msgspec.structs.replace(first, evidence=tuple(places)[:_MOST_PLACES])
     return tuple(merged.values()) or (_nothing_odd(case),)
+
+
+def _is_known(finding: Finding, surer: Iterable[Finding]) -> bool:
+    """Whether a surer finding names the same cause from the same lines."""
+    return any(
+        finding.code == known.code and set(finding.evidence) <= set(known.evidence)
+        for known in surer
+    )
 
 
 def verdict_on(findings: Sequence[Finding], *, slow: bool) -> tuple[Verdict, str]:
@@ -71,7 +81,8 @@ def verdict_on(findings: Sequence[Finding], *, slow: bool) -> tuple[Verdict, str
         said = findings[0].cause.partition(". ")[0].rstrip(".")
         return "ok", f"{said}."
     count = "One thing is" if len(odd) == 1 else f"{len(odd)} things are"
-    sentence = f"{count} to be looked at: {', '.join(finding.code for finding in odd)}."
+    codes = dict.fromkeys(finding.code for finding in odd)
+    sentence = f"{count} to be looked at: {', '.join(codes)}."
     return ("slow" if slow else "wrong"), sentence
 
 

@@ -16,7 +16,7 @@ from wirespeed.comparison.bands import WIDER, BandClass, band_of, tolerance
 from wirespeed.comparison.classes import Platform, generation_name, platform_of, size_class
 from wirespeed.comparison.measured import forecast_size
 from wirespeed.comparison.setup import Workshop, setup_of
-from wirespeed.diagnosis.stated import Stated, as_intended, not_driven, suspects, without
+from wirespeed.diagnosis.stated import GDR_OFF, Stated, as_intended, not_driven, suspects, without
 from wirespeed.errors import Infeasible
 from wirespeed.evidence import Measurement
 from wirespeed.readers.records import Inputs, RecordRow
@@ -139,6 +139,9 @@ class Runs:
     def _made(self, inputs: Inputs) -> Run:
         intended, stated = as_intended(inputs)
         setup = setup_of(intended)
+        if any(entry.cause == GDR_OFF for entry in stated):
+            # Who says that it was off could have had it, at whatever distance, as with "yes".
+            setup = replace(setup, abilities=replace(setup.abilities, gdr_far=True))
         cluster = self.workshop.cluster(setup)
         return Run(
             collective=setup.collective,

@@ -16,6 +16,7 @@ from wirespeed.topology.change import Change, ChangeKind, parse_change
 
 FORCED = "forced_setting"
 """The code of a setting that has none of its own."""
+GDR_OFF = "gdr_off"
 ASKED = "algo_choice"
 """The code of a forced algorithm: suspected, but in the forecast that a run is held to."""
 
@@ -57,7 +58,7 @@ _SETTINGS: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "NCCL_SHM_DISABLE": (_on, "p2p_shm_disabled"),
     "NCCL_NVLS_ENABLE": (_off, "nvls_off"),
     "NCCL_PROTO": (_not_all, "forced_protocol"),
-    "NCCL_NET_GDR_LEVEL": (_is("LOC", "0"), "gdr_off"),
+    "NCCL_NET_GDR_LEVEL": (_is("LOC", "0"), GDR_OFF),
     "NCCL_NET": (_is("SOCKET"), "fabric_not_driven"),
     "NCCL_IB_DISABLE": (_on, "fabric_not_driven"),
     "NCCL_PXN_DISABLE": (_on, "pxn_off"),
@@ -121,7 +122,7 @@ def as_intended(inputs: Inputs) -> tuple[Inputs, tuple[Stated, ...]]:
     elif without_gdr and not_driven(fabric, env):
         stated.append(_lacking("fabric_not_driven", "net=socket", f"{fabric} without a plugin"))
     elif without_gdr:
-        stated.append(_lacking("gdr_off", "gdr=off", "GPUDirect RDMA: no"))
+        stated.append(_lacking(GDR_OFF, "gdr=off", "GPUDirect RDMA: no"))
     if without_gdr:
         # Sockets have no GPUDirect either: that follows, and is no cause of its own.
         cluster = msgspec.structs.replace(cluster, gdr=None)

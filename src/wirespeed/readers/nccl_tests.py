@@ -110,9 +110,9 @@ def sniff(text: str) -> float:
 
 
 def read(text: str, file: str) -> Evidence:
-    """Evidence with the measurements of a text.
+    """Evidence with the measurements of a text; none of a run that says that it failed before.
 
-    Raises InputError, with the error line that the run printed, where no row was measured.
+    Raises InputError where no row was measured and nothing says why.
     """
     if is_json(text):
         return read_json(text, file)
@@ -120,7 +120,8 @@ def read(text: str, file: str) -> Evidence:
     lines = clean_lines(text)
     for line in lines:
         _take(line, paste)
-    if not paste.tables:
+    failed = any(remark.code == "run-failed" for remark in paste.remarks)
+    if not paste.tables and not failed:
         raise _no_table(lines, paste, file)
     if not paste.ended:
         last = lines[-1].number
@@ -336,10 +337,7 @@ def infer_operation(rows: list[TableRow]) -> str:
 
 
 def _no_table(lines: list[Line], paste: _Paste, file: str) -> InputError:
-    said = next((remark for remark in paste.remarks if remark.code == "run-failed"), None)
-    if said is not None:
-        why = f"line {said.line}: {said.text}"
-    elif any(remark.code == "placeholder" for remark in paste.remarks):
+    if any(remark.code == "placeholder" for remark in paste.remarks):
         why = "its numbers are placeholders such as XXX.XX: a template, no measurement"
     else:
         why = f"none of {len(lines)} lines is a row of sizes, times and bandwidths"

@@ -17,6 +17,8 @@ _SEVERITIES = {
     "info": "It may also be",
     "ok": "Well",
 }
+_OPEN = ("not_compared", "nothing_odd")
+"""Findings that say what could not be told."""
 _RECORDS = (
     Column("record"),
     Column("verdict", right=False),
@@ -46,7 +48,8 @@ def _blocks(report: DoctorReport) -> Iterator[Block]:
     for severity, title in _SEVERITIES.items():
         found = [finding for finding in report.findings if finding.severity == severity]
         if found:
-            yield Heading(title)
+            is_open = severity == "ok" and all(finding.code in _OPEN for finding in found)
+            yield Heading("Left open" if is_open else title)
             for finding in found:
                 yield from _finding(finding)
     yield from _records(report)

@@ -22,11 +22,12 @@ def as_set(cluster: Cluster) -> Cluster:
         return cluster
     settings, _ = parse_settings(cluster.software)
     abilities = cluster.abilities
-    socket = abilities.socket or not settings.rdma
+    rdma = settings.rdma and not leaves_no_nic(cluster, settings)
+    socket = abilities.socket or not rdma
     limited = replace(
         abilities,
         socket=socket,
-        gdr=abilities.gdr and settings.rdma,
+        gdr=abilities.gdr and rdma,
         pxn=abilities.pxn and settings.pxn,
         cross_nic=abilities.cross_nic and settings.cross_nic > 0,
     )
@@ -41,11 +42,21 @@ def device_name(topology: Topology, nic: int) -> str:
     return topology.labels.get(nic, f"mlx5_{topology.index[nic]}")
 
 
+def leaves_no_nic(cluster: Cluster, settings: LibrarySettings) -> bool:
+    """Whether NCCL_IB_HCA names none of the devices: the library then takes sockets."""
+    nics = cluster.topology.of_kind(ComponentKind.NIC)
+    return bool(settings.hca.names) and len(_barred(cluster, settings)) == len(nics) > 0
+
+
 def _router(cluster: Cluster, settings: LibrarySettings) -> Router:
-    """A router that takes no NIC that NCCL_IB_HCA leaves out."""
-    if not settings.hca.names:
+    """A router that takes no NIC that NCCL_IB_HCA leaves out; one that takes all for sockets."""
+    if not settings.hca.names or leaves_no_nic(cluster, settings):
         return cluster.router
+    return cluster.router.without(np.array(_barred(cluster, settings), np.int64))
+
+
+def _barred(cluster: Cluster, settings: LibrarySettings) -> list[int]:
+    """NICs (component ids) that NCCL_IB_HCA leaves out."""
     topology = cluster.topology
-    nics = topology.of_kind(ComponentKind.NIC)
-    barred = [nic for nic in nics.tolist() if not settings.hca.allows(device_name(topology, nic))]
-    return cluster.router.without(np.array(barred, np.int64))
+    nics = topology.of_kind(ComponentKind.NIC).tolist()
+    return [nic for nic in nics if not settings.hca.allows(device_name(topology, nic))]

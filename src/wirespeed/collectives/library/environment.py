@@ -81,15 +81,14 @@ def parse_settings(software: Software) -> tuple[LibrarySettings, tuple[Notice, .
     for name, text in software.env.items():
         reader = _READERS.get(name)
         if reader is None:
-            if name.startswith(("NCCL_", "RCCL_")) and not _is_neutral(name):
+            if _is_read(name, software.library) and not _is_neutral(name):
                 notices.append(_not_modelled(name, text))
             continue
         field, read = reader
         _take(values, notices, name, field, read, str(text))
-        if field in _WITHOUT_EFFECT and values.get(field, getattr(usual, field)) != getattr(
-            usual, field
-        ):
-            notices.append(_not_modelled(name, text))
+        why = _WITHOUT_EFFECT.get(field)
+        if why and values.get(field, getattr(usual, field)) != getattr(usual, field):
+            notices.append(_not_modelled(name, text, why))
     for option, (field, read) in _OPTIONS.items():
         if option in software.settings:
             _take(values, notices, f"--{option}", field, read, software.settings[option])
@@ -128,8 +127,15 @@ def _take(
     values[field] = value
 
 
-_WITHOUT_EFFECT = ("shm", "qps_per_connection", "split_data_on_qps", "buffer_bytes", "tuner")
-"""Fields that are read and do not act on a forecast."""
+_WITHOUT_EFFECT = {
+    "shm": "GPUs that reach each other need no shared memory, and those that do not would talk "
+    "over their NICs, much slower, which is not modelled",
+    "qps_per_connection": "a connection counts as one flow on one way, whatever its queue pairs",
+    "split_data_on_qps": "a connection counts as one flow on one way, whatever its queue pairs",
+    "buffer_bytes": "slices are those of the usual buffer",
+    "tuner": "what a plugin prefers is not known; an algorithm can be given with --algo",
+}
+"""Fields that are read and do not act on a forecast, and why."""
 _UNSET = ("", "default", "none", "-2", "unset")
 _TRUE = {"1": True, "2": True, "true": True, "yes": True, "on": True}
 _SWITCH = _TRUE | {"0": False, "false": False, "no": False, "off": False}
@@ -244,12 +250,18 @@ _NEUTRAL = (
 """Families of variables that say how to start, log or find the network, not what to choose."""
 
 
+def _is_read(name: str, library: str) -> bool:
+    """Whether a variable is the library's own; RCCL reads NCCL's names too."""
+    return name.startswith(("NCCL_", "RCCL_") if library == "rccl" else "NCCL_")
+
+
 def _is_neutral(name: str) -> bool:
     return name.partition("_")[2].startswith(_NEUTRAL)
 
 
-def _not_modelled(name: str, text: str) -> Notice:
-    return Notice("setting-not-modelled", f"{name}={text} does not move the forecast", "env")
+def _not_modelled(name: str, text: str, why: str = "") -> Notice:
+    said = f"{name}={text} does not move the forecast"
+    return Notice("setting-not-modelled", f"{said}: {why}" if why else said, "env")
 
 
 def _not_understood(name: str, text: str) -> Notice:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from wirespeed.diagnosis.arithmetic import arithmetic
@@ -38,17 +39,42 @@ def run_failed(case: Case) -> Iterator[Finding]:
             severity="error",
             cause=f"{remark.text[0].upper()}{remark.text[1:]}.",
             evidence=(case.line(file, remark.line),),
-            remedy="run again with NCCL_DEBUG=INFO and give that log too",
+            remedy=_remedy_of(remark.text),
             confidence=0.95,
         )
+
+
+_FAILURES = {
+    "no CUDA-capable device|no HIP-capable|insufficient driver": (
+        "see that `nvidia-smi -L` lists the GPUs there, inside the container too"
+    ),
+    "invalid device ordinal": "start no more ranks on a node than it has GPUs (-t times -g, tasks)",
+    "More processors requested|Unable to create step|Invalid (?:account|partition)": (
+        "ask the scheduler for what it has: `sinfo`, `scontrol show job`, tasks and GPUs a node"
+    ),
+    "out of memory": "end the sizes earlier (-e) or free the GPUs: `nvidia-smi` lists who has them",
+    "Segmentation fault|signal 11": "see that all nodes load one MPI and NCCL: `ldd` on the test",
+    "Connection (?:refused|timed out)|No route to host|unreachable": (
+        "see that nodes reach each other over the interface that NCCL_SOCKET_IFNAME names"
+    ),
+}
+"""What runs fail of before they measure, and what to do; anything else takes the library's log."""
+
+
+def _remedy_of(text: str) -> str:
+    for pattern, remedy in _FAILURES.items():
+        if re.search(pattern, text, re.IGNORECASE):
+            return remedy
+    return "run again with NCCL_DEBUG=INFO and give that log too"
 
 
 @rule("slow", _TESTS)
 def shortfall(case: Case) -> Iterator[Finding]:
     """Rows beyond what such a machine gives: a finding for each cause that explains them."""
+    void = {file for file, _ in case.remarks("wrong-values")}
     for compared in case.compared:
         diagnosis = compared.diagnosis
-        if not diagnosis.slow:
+        if not diagnosis.slow or compared.measurement.file in void:
             continue
         if not diagnosis.causes:
             yield _unexplained(case, compared)
