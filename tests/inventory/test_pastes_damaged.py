@@ -14,7 +14,7 @@ import time
 import zipfile
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import wirespeed as ws
@@ -27,6 +27,8 @@ from wirespeed.readers import read_parts
 
 THINNED = settings.default.max_examples * 2 // 5
 """Of the usual number of examples: each of these is read three times."""
+UNTRACED = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
+"""Without the phase that traces every line, which takes ten times as long."""
 BETWEEN = (
     "",
     "\n",
@@ -97,18 +99,22 @@ def answered(text: str, folder) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("pastes")
+    """A folder, when all that is loaded once is loaded."""
+    folder = tmp_path_factory.mktemp("pastes")
+    (folder / "first.txt").write_text(TEXTS["matrix"] + TEXTS["run"])
+    ws.doctor(str(folder / "first.txt"))
+    return folder
 
 
 @pytest.mark.corpus
-@settings(max_examples=THINNED)
+@settings(max_examples=THINNED, phases=UNTRACED)
 @given(of_samples())
 def test_published_outputs_in_any_state(folder, text: str):
     answered(text, folder)
 
 
 @pytest.mark.slow
-@settings(max_examples=THINNED)
+@settings(max_examples=THINNED, phases=UNTRACED)
 @given(of_own_texts())
 def test_own_texts_in_any_state(folder, text: str):
     answered(text, folder)
@@ -136,7 +142,7 @@ def packed(kind: str, texts: tuple[str, ...]) -> bytes:
 
 
 @pytest.mark.corpus
-@settings(max_examples=THINNED // 2)
+@settings(max_examples=THINNED // 2, phases=UNTRACED)
 @given(st.sampled_from(("tar", "tgz", "zip")), st.data())
 def test_archives_of_published_outputs_in_any_state(folder, kind: str, data: st.DataObject):
     chosen = data.draw(st.lists(st.integers(0, len(samples()) - 1), min_size=1, max_size=3))
