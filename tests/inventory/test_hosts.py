@@ -59,3 +59,10 @@ def test_a_finding_points_at_the_line_of_the_paste(tmp_path, at: int):
     place = found.evidence[0].line
     assert lines[place - 1].startswith("GPU2\tNODE")
     assert (place > len(lines) // 2) is (at == 2)
+
+
+def test_a_name_with_its_domain_is_the_same_host():
+    query = "root@n1.site.org:~# cat q\nindex, name\n0, NVIDIA H200\n"
+    text = f"root@n1:~# nvidia-smi topo -m\n{WELL}{query}"
+    resolved = resolve("-", stdin=lambda: text)
+    assert (resolved.machine.gpu, resolved.nodes) == ("h200-sxm", 1)

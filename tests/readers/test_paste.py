@@ -101,7 +101,7 @@ def test_hosts_that_prompts_name_are_kept_apart():
     assert kinds(text) == [("a", "topo-m"), ("b", "topo-m")]
 
 
-@pytest.mark.parametrize("form", ["{}: ", "[{}] ", "{}  | "])
+@pytest.mark.parametrize("form", ["{}: ", "[{}] ", "{}  | ", "[pod/{}/main] "])
 def test_lines_that_begin_with_their_host_are_sorted_by_it(form: str):
     pairs = zip(MATRIX.splitlines(), MATRIX.splitlines(), strict=True)
     text = "".join(f"{form.format('n0')}{a}\n{form.format('n1')}{b}\n" for a, b in pairs)

@@ -28,16 +28,19 @@ _OF_A_NODE = ("kind", "node", "rate", "source", "target", "link_kind", "lanes", 
 
 
 def hosts_apart(evidence: Sequence[Evidence]) -> dict[str, list[Evidence]]:
-    """Evidence by host, in order of appearance; what names no host goes with the first."""
+    """Evidence by host, in order of appearance; what names no host goes with the first.
+
+    A name with its domain and without is one host.
+    """
     apart: dict[str, list[Evidence]] = {}
     for part in evidence:
         if part.host and not set(part.format.split("+")) <= _OF_A_JOB:
-            apart.setdefault(part.host, [])
+            apart.setdefault(_short(part.host), [])
     first = next(iter(apart), "")
     for part in evidence:
         # A job is of all its hosts, wherever it was started.
         of_a_job = set(part.format.split("+")) <= _OF_A_JOB
-        apart.setdefault(first if of_a_job else part.host or first, []).append(part)
+        apart.setdefault(first if of_a_job else _short(part.host) or first, []).append(part)
     return {host: parts for host, parts in apart.items() if parts}
 
 
@@ -65,6 +68,10 @@ def combine_hosts(
     odd = [*first.machine.oddities, *_oddities(first.machine, others)]
     machine = replace(first.machine, warnings=tuple(notices), oddities=tuple(odd))
     return replace(first, machine=machine, nodes=max(1, nodes))
+
+
+def _short(host: str) -> str:
+    return host if host.replace(".", "").isdigit() else host.partition(".")[0]
 
 
 def _count(host: str) -> int:

@@ -1,7 +1,7 @@
 """unwrapped: a text without what launchers and loggers put before each of its lines.
 
-Time stamps; the host's name of parallel shells (`node-0: `, `[node-0] `, `node-0 | `); ranks
-(`0: `, `[1,0]<stdout>:`, `[rank0]:`).
+Time stamps; the host's name of parallel shells (`node-0: `, `[node-0] `, `node-0 | `,
+`[pod/node-0/main] `); ranks (`0: `, `[1,0]<stdout>:`, `[rank0]:`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _STAMP = re.compile(
     r"\d\d:\d\d:\d\d[.,]\d{1,9}(?:[ \t]|$)"
 )
 _HOST = re.compile(
+    r"\[pod/(?P<d>[A-Za-z][\w.-]{0,120})/[\w.-]{1,120}\] ?|"
     r"(?P<a>[A-Za-z][\w.-]{0,120}):(?: |$)|\[(?P<b>[A-Za-z][\w.-]{0,120})\]:?(?: |$)|"
     r"(?P<c>[A-Za-z][\w.-]{0,120}) {0,20}\|(?: |$)"
 )
