@@ -68,3 +68,32 @@ def test_samples_say_the_same_of_the_machine_afterwards(folder: str):
         assert after.format == before.format, path.name
         assert len(after.measurements) == len(before.measurements), path.name
         assert [f.line for f in after.facts] == [f.line for f in before.facts], path.name
+
+
+def test_hosts_and_users_that_only_prompts_and_prefixes_name_go_too():
+    paste = (
+        "(base) [bob@login-3 runs]$ pdsh -w gpu[07-08] hostname\n"
+        "gpu07: gpu07\ngpu08: gpu08\nroot@gpu07:~# uptime\n"
+        "----------------\ngpu[07-08]\n----------------\nup\n"
+        "storage-9 | CHANGED | rc=0 >>\nok\nbob@storage-9.site.org\n"
+    )
+    (text,) = redacted({"paste.txt": paste}).values()
+    for private in ("bob", "login-3", "gpu07", "gpu08", "gpu[07", "storage-9"):
+        assert private not in text
+    assert text.count("\n") == paste.count("\n")
+
+
+@pytest.mark.parametrize("cut", [1.0, 0.9])
+@pytest.mark.parametrize(
+    "environment",
+    [
+        '{"PATH": "/home/x", "APP_CODE": "opensesame", "NCCL_DEBUG": "INFO"}',
+        '["PATH=/home/x", "APP_CODE=opensesame", "NCCL_DEBUG=INFO"]',
+    ],
+)
+def test_of_an_environment_in_json_only_the_library_s_own_is_left(environment: str, cut: float):
+    whole = f'$ cat out.json\n{{"version": 1, "env": {environment}, "results": []}}\n'
+    (text,) = redacted({"a": whole[: int(len(whole) * cut)]}).values()
+    assert "opensesame" not in text
+    assert "INFO" in text
+    assert "APP_CODE" in text

@@ -24,6 +24,7 @@ FOLDERS = {
     "ibswinfo": "ibswinfo",
     "lspci": "lspci",
     "lstopo-xml": "lstopo",
+    "nccl-graph-xml": "nccl-graph",
     "nccl-tests": "nccl-tests",
     "nccl-topo-xml": "nccl-xml",
     "nvbandwidth": "nvbandwidth",

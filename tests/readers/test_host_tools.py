@@ -69,7 +69,8 @@ def test_error_counters_keep_their_names() -> None:
 
 def test_a_listing_beside_links_is_read_by_the_list_of_links() -> None:
     listing = "GPU 0: NVIDIA H200 (UUID: GPU-11)\nGPU 1: NVIDIA H200 (UUID: GPU-12)\n"
-    found = read_text(listing + texts.NVLINK, file="paste")
+    links = texts.NVLINK.partition("\n")[2]
+    found = read_text(listing + links, file="paste")
     assert found.format == "nvlink"
     assert found.value("gpu1", "model") == "NVIDIA H200"
 

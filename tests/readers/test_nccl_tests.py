@@ -309,3 +309,22 @@ def test_every_sample_is_covered():
         "16-placeholder-template.txt",
     }
     assert names == set(CORPUS) | without
+
+
+def test_settings_before_a_command_and_among_its_launcher_s_options_are_read():
+    command = (
+        "$ NCCL_ALGO=Ring TOKEN=x mpirun -x NCCL_DEBUG -x NCCL_PROTO='LL' all_reduce_perf -b 8"
+    )
+    found = read_text(f"{command}\n{HEAD}{ROWS}", file="run.txt")
+    env = [(f.attribute, f.value, f.line) for f in found.facts if f.subject == "env"]
+    assert env == [("NCCL_ALGO", "Ring", 1), ("NCCL_PROTO", "LL", 1)]
+
+
+def test_json_of_another_shape_is_refused_in_words():
+    for results in (["x", 1, None], {"a": 1}, []):
+        text = json.dumps(tree() | {"results": results, "note": "out_of_place"})
+        with pytest.raises(InputError, match="no nccl-tests results"):
+            read_text(text, file="out.json")
+    deep = '{"results": ' + "[" * 100_000 + '"out_of_place"'
+    with pytest.raises(InputError, match="cannot be read"):
+        read_text(deep, file="out.json")

@@ -14,7 +14,9 @@ from wirespeed.comparison.machines import collective_of, group_on, nodes_needed,
 from wirespeed.comparison.pairs import joined_copies
 from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Measurement, Remark
-from wirespeed.readers import read_text
+from wirespeed.inventory.archives import unpacked
+from wirespeed.readers import joined as as_one
+from wirespeed.readers import read_parts
 from wirespeed.topology.cluster import Cluster
 from wirespeed.topology.software import Notice
 
@@ -30,12 +32,27 @@ def check(file: str, on: Cluster | ClusterOf | None = None) -> CheckReport:
     """
     name = "stdin" if file == "-" else file
     text = sys.stdin.buffer.read() if file == "-" else read_bytes(file)
-    evidence = read_text(text, file=name)
-    if not evidence.measurements:
-        raise _nothing_measured(evidence, name)
-    reports = [_checked(evidence, measured, on) for measured in evidence.measurements]
+    parts = _parts(text, name)
+    measured = [(part, measurement) for part in parts for measurement in part.measurements]
+    if not measured:
+        raise _nothing_measured(as_one(parts), name)
+    reports = [_checked(part, measurement, on) for part, measurement in measured]
     given = inputs_of(file=file, on=on if isinstance(on, Cluster) else None)
-    return with_inputs(joined(_by_kind(reports, evidence.measurements)), given)
+    return with_inputs(joined(_by_kind(reports, [m for _, m in measured])), given)
+
+
+def _parts(data: bytes, name: str) -> list[Evidence]:
+    """What a file says; of an archive, what those of its files say that can be read."""
+    parts: list[Evidence] = []
+    refused: list[InputError] = []
+    for member, text in unpacked(data, name).texts:
+        try:
+            parts += read_parts(text, file=member)
+        except InputError as error:
+            refused.append(error)
+    if not parts:
+        raise refused[0]
+    return parts
 
 
 def _nothing_measured(evidence: Evidence, name: str) -> InputError:

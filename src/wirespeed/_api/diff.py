@@ -15,7 +15,7 @@ from wirespeed.comparison.diff_sweeps import diff_sweeps
 from wirespeed.errors import InputError, UsageError
 from wirespeed.evidence import Evidence
 from wirespeed.inventory import Resolved
-from wirespeed.readers import read_text
+from wirespeed.readers import joined, read_parts
 from wirespeed.topology.cluster import Cluster
 from wirespeed.topology.result import ParameterSet
 
@@ -60,15 +60,15 @@ def _side(source: Side) -> Evidence | Cluster:
         return cluster(source)
     name = "stdin" if source == "-" else Path(source).name
     try:
-        evidence = read_text(text, file=name)
+        parts = read_parts(text, file=name)
     except InputError:
         if source == "-":
             raise
         # A cluster TOML under another name, which `cluster` knows by its content.
         return cluster(source)
-    if evidence.measurements:
-        return evidence
+    if measured := [part for part in parts if part.measurements]:
+        return joined(measured)
     from wirespeed.inventory.combined import combine
 
-    found = combine([evidence], gpu=None)
+    found = combine(parts, gpu=None)
     return cluster(Resolved(found.machine, nodes=found.nodes, design=found.design))

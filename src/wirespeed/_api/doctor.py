@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from wirespeed.comparison.machines import collective_of, group_on, inputs_of
 from wirespeed.diagnosis.attribution import attribute
 from wirespeed.diagnosis.case import Case, Compared
 from wirespeed.diagnosis.records import verdicts
-from wirespeed.diagnosis.redact import redacted
+from wirespeed.diagnosis.redact import redacted, without_secrets
 from wirespeed.diagnosis.report import (
     DoctorReport,
     comparison_of,
@@ -30,16 +31,15 @@ from wirespeed.diagnosis.run import Run, Runs, measured_of, run_on
 from wirespeed.errors import InputError, UsageError, WirespeedError
 from wirespeed.evidence import Evidence, Measurement
 from wirespeed.inventory import Resolved
+from wirespeed.inventory.archives import Text, folders_as_hosts, unpacked
 from wirespeed.inventory.combined import combine
 from wirespeed.inventory.live import live_texts
-from wirespeed.readers import decode, read_text
+from wirespeed.inventory.source import of_host
+from wirespeed.readers import decode, raw_lines, read_parts
 from wirespeed.readers.records import are_records, read_records
 from wirespeed.topology.cluster import Cluster
 from wirespeed.topology.result import ParameterSet
 from wirespeed.topology.software import Notice
-
-Text = tuple[str, bytes]
-"""What a file is called, and what it holds."""
 
 
 @dataclass(slots=True)
@@ -67,12 +67,13 @@ def doctor(*sources: str, on: Cluster | ClusterOf | str | None = None) -> Doctor
             remedy="give the output of nccl-tests and of `nvidia-smi topo -m`",
         )
     read = _Read()
-    texts = [text for source in sources for text in _texts(source, read)]
+    texts = [text for source in sources for text in _texts(source, read.notices)]
     given = given_inputs(sources=list(sources), on=on if isinstance(on, str | Cluster) else None)
     if len(texts) == 1 and are_records(texts[0][1]):
         return with_inputs(_on_records(texts[0]), given)
+    hosts = folders_as_hosts(name for name, _ in texts)
     for name, data in texts:
-        _take(read, name, data, alone=len(texts) == 1)
+        _take(read, name, data, hosts.get(name, ""), alone=len(texts) == 1)
     if not read.evidence:
         raise InputError(
             "none of this can be read",
@@ -86,8 +87,8 @@ def doctor(*sources: str, on: Cluster | ClusterOf | str | None = None) -> Doctor
 def write_redacted(sources: Iterable[str], folder: str) -> list[Path]:
     """Copies of sources without names, addresses and serials, in a new folder; what was written.
 
-    Raises UsageError where the folder holds something already, InputError where a source cannot be
-    read.
+    Of an archive each text is a copy of its own. Raises UsageError where the folder holds something
+    already, InputError where a source cannot be read.
     """
     to = Path(folder).expanduser()
     if to.exists() and any(to.iterdir()):
@@ -97,14 +98,21 @@ def write_redacted(sources: Iterable[str], folder: str) -> list[Path]:
             why=f"copies would stand beside what is in {folder}",
             remedy="name a new folder",
         )
-    read = _Read()
-    texts = {
-        name: decode(data, file=name) for source in sources for name, data in _texts(source, read)
-    }
+    given = [text for source in sources for text in _texts(source, [])]
+    texts: dict[str, str] = {}
+    for name, data in given:
+        try:
+            text = decode(data, file=name)
+        except InputError:
+            # Of several files one that is no text has no copy.
+            if len(given) == 1:
+                raise
+            continue
+        texts[_free(name, texts)] = text
     to.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, text in redacted(texts).items():
-        file = to / Path(name).name
+    written: list[Path] = []
+    for name, text in redacted(texts, hosts=folders_as_hosts(texts).values()).items():
+        file = to / re.sub(r"[:/\\]+", "-", name)
         file.write_text(text, encoding="utf-8")
         written.append(file)
     return written
@@ -178,15 +186,21 @@ def _run(evidence: Evidence, measured: Measurement, make: ClusterOf | None) -> R
 
 def _machine(read: _Read, on: Cluster | ClusterOf | str | None) -> Resolved | None:
     """The machine that the files describe, where they do and no other was named."""
-    parts = [part for part in read.evidence if part.format != "nccl-tests"]
-    if on is not None or not parts:
+    parts = read.evidence
+    if on is not None or all(part.format == "nccl-tests" for part in parts):
         return None
     try:
         found = combine(parts, gpu=None)
     except WirespeedError as error:
         read.notices.append(Notice("machine-not-known", f"the machine stays open: {error.what}"))
         return None
-    return Resolved(found.machine, nodes=found.nodes, evidence=tuple(parts), design=found.design)
+    return Resolved(
+        found.machine,
+        nodes=found.nodes,
+        software=found.software,
+        evidence=tuple(parts),
+        design=found.design,
+    )
 
 
 def _maker(on: Cluster | ClusterOf | str | None, resolved: Resolved | None) -> ClusterOf | None:
@@ -203,32 +217,48 @@ def _maker(on: Cluster | ClusterOf | str | None, resolved: Resolved | None) -> C
     return lambda nodes: cluster(named, nodes=nodes)
 
 
-def _take(read: _Read, name: str, data: bytes, *, alone: bool) -> None:
+def _free(name: str, taken: Mapping[str, object]) -> str:
+    """The name, or one like it that no other text has."""
+    return f"{name} ({len(taken) + 1})" if name in taken else name
+
+
+def _take(read: _Read, name: str, data: bytes, host: str, *, alone: bool) -> None:
     """Reads one text; of several, one that says nothing is left out with a notice."""
-    if name in read.texts:
-        name = f"{name} ({len(read.texts) + 1})"
+    name = _free(name, read.texts)
     try:
-        evidence = read_text(data, file=name)
+        read.evidence += of_host(read_parts(data, file=name), host)
     except InputError as error:
         if alone:
             raise
         read.notices.append(Notice("file-left-out", f"{name} is left out: {error.what}", name))
         return
-    read.evidence.append(evidence)
-    read.texts[name] = tuple(decode(data, file=name).splitlines())
+    read.texts[name] = tuple(raw_lines(without_secrets(decode(data, file=name))))
 
 
-def _texts(source: str, read: _Read) -> Iterable[Text]:
-    if source == "-":
-        return [("stdin", sys.stdin.buffer.read())]
+def _texts(source: str, notices: list[Notice]) -> list[Text]:
+    """The texts of a source, those in archives one by one; `notices` grows by what is left out."""
     if source == "live":
-        texts, notices = live_texts()
-        read.notices += notices
+        texts, told = live_texts()
+        notices += told
         return [(name, text.encode()) for name, text in texts]
     path = Path(source).expanduser()
-    if path.is_dir():
-        files = sorted(entry for entry in path.iterdir() if entry.is_file())
-        if not files:
-            raise InputError("the directory holds no file", where=source)
-        return [(file.name, read_bytes(file)) for file in files]
-    return [(path.name, read_bytes(path))]
+    if source == "-" or not path.is_dir():
+        piped = source == "-"
+        data = sys.stdin.buffer.read() if piped else read_bytes(path)
+        inside = unpacked(data, "stdin" if piped else path.name)
+        notices += inside.notices
+        return inside.texts
+    files = sorted(entry for entry in path.iterdir() if entry.is_file())
+    if not files:
+        raise InputError("the directory holds no file", where=source)
+    found: list[Text] = []
+    for file in files:
+        try:
+            inside = unpacked(read_bytes(file), file.name)
+        except InputError as error:
+            text = f"{file.name} is left out: {error.what}"
+            notices.append(Notice("file-left-out", text, file.name))
+            continue
+        found += inside.texts
+        notices += inside.notices
+    return found

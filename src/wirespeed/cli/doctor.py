@@ -39,8 +39,8 @@ def doctor(
     Parameters
     ----------
     files
-        What machines and benchmarks print: nccl-tests, nvidia-smi, NCCL topology files; a directory
-        of these; - for standard input. Or a file of records such as collectives.json.
+        What machines and benchmarks print: nccl-tests, nvidia-smi, NCCL's files and logs; a folder
+        or an archive of these; - for standard input. Or a file of records such as collectives.json.
     on
         The machine it ran on: a preset, or a file. Without it the files themselves say it.
     machine

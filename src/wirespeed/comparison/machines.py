@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 
@@ -15,10 +16,18 @@ from wirespeed.evidence import Evidence, Fact, Measurement
 from wirespeed.readers.records import Inputs, RecordCluster
 from wirespeed.topology.cluster import Cluster, Group, everyone
 
+_NUMBERED = re.compile(r"host\d+")
+"""What a log calls its hosts, beside their names."""
+
 
 def hosts_of(evidence: Evidence) -> dict[str, int]:
-    """Ranks on each host that the list of devices names, in its order."""
-    return dict(Counter(str(fact.value) for fact in _of_ranks(evidence, "host")))
+    """Ranks on each host that the list of devices names, in its order.
+
+    Without such a list it is the hosts of a log, by number.
+    """
+    hosts = [str(fact.value) for fact in _of_ranks(evidence, "host")]
+    listed = [host for host in hosts if not _NUMBERED.fullmatch(host)]
+    return dict(Counter(listed or hosts))
 
 
 def gpu_of(evidence: Evidence) -> str | None:

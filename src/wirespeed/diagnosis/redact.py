@@ -7,8 +7,11 @@ told to be the same. Lengths may change, lines do not: line numbers of findings 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from json import JSONDecoder
+
+from wirespeed.readers import hosts_in
 
 _UUID = re.compile(
     r"(?<![\w])(?:(GPU|MIG)-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I
@@ -29,7 +32,14 @@ _GID = re.compile(r"(?i)(gids?\s*)([0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})(?![\w:]
 _SERIAL = re.compile(r"(?i)(\bserial(?: number)?\s*[:=]\s*)(\S+)")
 _HOME = re.compile(r"(/(?:home|Users|root)/)([\w.-]+)")
 _USER = re.compile(r"(?i)(\b(?:USER|LOGNAME|user name|username)\s*[=:]\s*\"?)([\w.-]+)")
-_PROMPT = re.compile(r"(?m)^([\w.-]+)@([\w.-]+)(?=[:\s].*[#$])")
+_AT = re.compile(r"(?<![\w.@])\w[\w.-]*@(\w[\w.-]*)")
+_WORD = re.compile(r"(?<![\w.-])\w[\w.-]*(?:\[[\d,-]+\])?")
+_ENVIRONMENT = re.compile(r"\"env\"\s*:\s*(?=[{\[])")
+_ENTRY = re.compile(r"\"([^\"\\\n]*?)(\"\s*:\s*\"|=)((?:[^\"\\\n]|\\.)*)\"")
+_VARIABLE = re.compile(r"(?m)((?:^|[\s;\"'])(?:export )?)([A-Z][A-Z0-9_]{2,})=(?!=)([^\s;]+)")
+_OURS = ("NCCL_", "RCCL_")
+_OF_THE_RUN = (*_OURS, "CUDA_", "HIP_", "HSA_", "ROCR_", "UCX_", "FI_", "OMPI_", "OMP_")
+"""Variables that tell how a run was made, and nothing of whose it is."""
 _SECRET = re.compile(
     r"(?i)(\"?\b[\w-]*(?:token|secret|passw(?:or)?d|api[_-]?key|credential|private[_-]?key)[\w-]*"
     r"\"?\s*[=:]\s*\"?)([^\s\",}]+)"
@@ -48,27 +58,21 @@ _NOT_ADDRESSES = {"0.0.0.0", "127.0.0.1", "255.255.255.255"}
 class Redactor:
     """Stand-ins by what they stand for; one for all files of a case."""
 
-    hosts: list[str] = field(default_factory=list)
+    hosts: set[str] = field(default_factory=set)
     known: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def learn(self, texts: Iterable[str]) -> None:
+    def learn(self, texts: Collection[str]) -> None:
         """Host names that any of the texts bears where tools print them."""
-        found = {
-            name
-            for text in texts
-            for pattern in _HOSTS
-            for name in pattern.findall(text)
-            if len(name) > 1 and not name.isdigit()
-        }
-        self.hosts = sorted(found, key=lambda name: (-len(name), name))
+        found = {name for text in texts for pattern in _HOSTS for name in pattern.findall(text)}
+        for text in texts:
+            found |= hosts_in(text)
+        self.hosts = {name for name in found if len(name) > 1 and not name.isdigit()}
 
     def text(self, text: str) -> str:
         """The text with stand-ins; as many lines as before."""
-        text = _SECRET.sub(lambda m: f"{m[1]}<secret>", text)
-        text = _PROMPT.sub(lambda m: f"user@{self._name('host', m[2])}", text)
-        for host in self.hosts:
-            stand_in = self._name("host", host)
-            text = re.sub(rf"(?<![\w.-]){re.escape(host)}(?![\w-])", stand_in, text)
+        text = without_secrets(text)
+        text = _AT.sub(lambda m: f"user@{self._name('host', m[1])}", text)
+        text = _WORD.sub(self._host, text)
         text = _UUID.sub(lambda m: f"{m[1] + '-' if m[1] else ''}{self._name('uuid', m[0])}", text)
         text = _GUID.sub(lambda m: self._guid(m[0]), text)
         text = _MAC.sub(lambda m: self._name("mac", m[0]), text)
@@ -86,6 +90,16 @@ class Redactor:
             count = sum(known == kind for known, _ in self.known) + 1
             self.known[key] = f"{kind}{count}"
         return self.known[key]
+
+    def _host(self, match: re.Match[str]) -> str:
+        """A stand-in for a word that is a known host, also before the name of its domain."""
+        word = match[0]
+        end = len(word)
+        while end > 0:
+            if word[:end] in self.hosts:
+                return self._name("host", word[:end]) + word[end:]
+            end = max(word.rfind(".", 0, end), word.rfind("[", 0, end))
+        return word
 
     def _guid(self, original: str) -> str:
         """Another number of the same form, since readers tell ports by theirs."""
@@ -112,8 +126,36 @@ class Redactor:
         return self._name("address", match[0]) if match[0].count(":") == 7 else match[0]
 
 
-def redacted(texts: Mapping[str, str]) -> dict[str, str]:
-    """The texts of a case, by name, as they may be shown: names of files are redacted too."""
+def without_secrets(text: str) -> str:
+    """The text as it may be quoted: no tokens and passwords, no environment but the library's."""
+    text = _SECRET.sub(lambda m: f"{m[1]}<secret>", _without_environment(text))
+    return _VARIABLE.sub(
+        lambda m: m[0] if m[2].startswith(_OF_THE_RUN) else f"{m[1]}{m[2]}=<left out>", text
+    )
+
+
+def _without_environment(text: str) -> str:
+    """The text without the environment that nccl-tests prints with its JSON, but the library's."""
+    found = _ENVIRONMENT.search(text)
+    if found is None:
+        return text
+    try:
+        _, end = JSONDecoder().raw_decode(text, found.end())
+    except (ValueError, RecursionError):
+        end = len(text)
+    kept = _ENTRY.sub(
+        lambda m: m[0] if m[1].startswith(_OURS) else f'"{m[1]}{m[2]}<left out>"',
+        text[found.end() : end],
+    )
+    return text[: found.end()] + kept + text[end:]
+
+
+def redacted(texts: Mapping[str, str], hosts: Iterable[str] = ()) -> dict[str, str]:
+    """The texts of a case, by name, as they may be shown: names of files are redacted too.
+
+    `hosts` are names that the case is known to be of, besides those in its texts.
+    """
     redactor = Redactor()
     redactor.learn(texts.values())
+    redactor.hosts.update(hosts)
     return {redactor.text(name): redactor.text(text) for name, text in texts.items()}

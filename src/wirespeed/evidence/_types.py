@@ -75,6 +75,8 @@ class Evidence(msgspec.Struct, frozen=True):
     facts: tuple[Fact, ...]
     remarks: tuple[Remark, ...] = ()
     measurements: tuple[Measurement, ...] = ()
+    host: str = ""
+    """The host that a prompt or a prefix in a paste names; empty where none does."""
 
     def value(self, subject: str, attribute: str) -> Value | None:
         """The first value stated, or None."""

@@ -21,13 +21,18 @@ from wirespeed.inventory.from_rocm import machine_of_rocm
 from wirespeed.inventory.from_xml import XmlMachine, machines_of_xml
 from wirespeed.inventory.gpu_model import named_gpu
 from wirespeed.inventory.graph_words import graph_words
+from wirespeed.inventory.hosts import combine_hosts, hosts_apart
+from wirespeed.inventory.log_node import is_log, log_node
 from wirespeed.inventory.machine import Read, read_machine, remarks_of
 from wirespeed.inventory.match import best_match
 from wirespeed.inventory.merged import Merged, merge
 from wirespeed.inventory.node_facts import NodeFacts, node_facts, peer_to_peer
 from wirespeed.inventory.nvlink_states import with_links_as_listed
 from wirespeed.inventory.pci_status import redirecting_bridges, with_pci_links
+from wirespeed.inventory.result import Combined
+from wirespeed.inventory.run_models import models_of_a_run
 from wirespeed.inventory.slots import with_slots_as_read
+from wirespeed.inventory.with_log import with_log
 from wirespeed.readers import lstopo, nccl_xml, nvbandwidth, p2p_bandwidth, rocm_topo
 from wirespeed.topology.kinds import ComponentKind
 from wirespeed.topology.machine import Basis, Machine
@@ -46,25 +51,33 @@ _CABLES = {"infiniband", "ethernet"}
 _MOST_NAMED = 3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Combined:
-    """A machine, how many nodes the files show of it, and the design that it has, where one does.
-
-    A design has no place for lost links and narrow slots, nor for what only a topology file tells.
-    """
-
-    machine: Machine
-    nodes: int
-    design: NodeDesign | None = None
-
-
 def combine(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Combined:
     """The machine that some files describe together; `gpu` settles its model.
 
-    Raises InputError where no GPU is named, UnknownName for an unknown `gpu`, UsageError for one
-    that has too few links.
+    Texts of several hosts are kept apart; the first host's machine stands for all. Raises
+    InputError where no GPU is named, UnknownName for an unknown `gpu`, UsageError for one that has
+    too few links.
     """
+    by_host = hosts_apart(evidence)
+    if len(by_host) > 1:
+        return combine_hosts(by_host, lambda parts: _of_one_host(parts, gpu))
+    return _of_one_host(evidence, gpu)
+
+
+def _of_one_host(evidence: Sequence[Evidence], gpu: str | None) -> Combined:
     evidence = with_pci_links(evidence)
+    if any(map(is_log, evidence)) and (node := log_node(evidence)):
+        return with_log(node, evidence, gpu, None if _is_log_alone(evidence) else _of_files)
+    return _of_files(evidence, gpu)
+
+
+def _is_log_alone(evidence: Sequence[Evidence]) -> bool:
+    """Whether nothing beside the library itself tells of GPUs."""
+    return not _has_gpus(evidence)
+
+
+def _of_files(evidence: list[Evidence], gpu: str | None) -> Combined:
+    evidence = [*evidence, *models_of_a_run(evidence)]
     _check_links_told(evidence)
     found = _combine(evidence, gpu)
     machine = with_links_as_listed(found.machine, merge(evidence))

@@ -15,7 +15,7 @@ from wirespeed.inventory.completed import Completed, complete
 from wirespeed.inventory.gpu_model import gpu_by_links, named_gpu
 from wirespeed.inventory.hints import hints_of
 from wirespeed.inventory.lost_links import without_lost_links
-from wirespeed.inventory.match import best_match
+from wirespeed.inventory.match import best_match, match_with
 from wirespeed.inventory.merged import merge
 from wirespeed.inventory.node_facts import NodeFacts, node_facts, peer_to_peer
 from wirespeed.inventory.oddities import oddities_of
@@ -23,6 +23,7 @@ from wirespeed.inventory.slots import with_slots_as_read
 from wirespeed.topology.kinds import ComponentKind
 from wirespeed.topology.machine import Basis, Machine
 from wirespeed.topology.machines import machine_of
+from wirespeed.topology.node_design import NodeDesign
 from wirespeed.topology.software import Notice
 from wirespeed.topology.unit import Unit
 
@@ -35,9 +36,12 @@ class Read:
     completed: Completed
 
 
-def read_machine(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Read:
+def read_machine(
+    evidence: Sequence[Evidence], *, gpu: str | None = None, base: NodeDesign | None = None
+) -> Read:
     """The machine that some files describe together; `gpu` settles its model.
 
+    `base` is the preset to complete it from where its links fit; else the best match is.
     Raises InputError where no GPU is named, UnknownName for an unknown `gpu`, UsageError for one
     that has too few links.
     """
@@ -46,7 +50,7 @@ def read_machine(evidence: Sequence[Evidence], *, gpu: str | None = None) -> Rea
     named, basis = named_gpu(facts, gpu)
     if named and basis == "option":
         _check_links(facts, named)
-    match = best_match(facts, named)
+    match = (match_with(facts, base) if base else None) or best_match(facts, named)
     model = named or (_model_of(match.design.gpu) if match.same_links else gpu_by_links(facts))
     completed = complete(facts, match, model or _model_of(match.design.gpu))
     machine = machine_of(completed.design, name=facts.label)

@@ -91,12 +91,12 @@ class _Fit:
     """The devices have PCI domains of their own and this is no node of Azure."""
 
     def by_model(self) -> tuple[object, ...]:
-        return self.lost, self.part, *_order(self.words.design)
+        return self.lost, self.part, *in_order(self.words.design)
 
     def by_host(self) -> tuple[object, ...]:
         design = self.words.design
         ranks = self.vague, self.distance, self.elsewhere, design.name != _GENERIC
-        return self.lost, self.part, *ranks, *_order(design)
+        return self.lost, self.part, *ranks, *in_order(design)
 
 
 @cache
@@ -184,13 +184,20 @@ def _host_only(facts: NodeFacts, wanted: Gpu | None) -> Match:
         bare = words.design.nvlink.style == "none"
         unlike = bare == bool(facts.links)
         distance = _distance(facts, words)
-        return unlike, distance, words.design.name != _GENERIC, *_order(words.design)
+        return unlike, distance, words.design.name != _GENERIC, *in_order(words.design)
 
     best = min(trees, key=rank)
     return Match(best, False, False, (), _distance(facts, best))
 
 
-def _order(design: NodeDesign) -> tuple[object, ...]:
+def match_with(facts: NodeFacts, design: NodeDesign) -> Match | None:
+    """The match with a preset that is known to be meant; None where its links are others."""
+    words = DesignWords(design)
+    fit = _fit(facts, words, gpu(design.gpu))
+    return Match(words, True, fit.part, (), fit.distance) if fit else None
+
+
+def in_order(design: NodeDesign) -> tuple[object, ...]:
     """Where nothing else tells: boards and boxes of a maker before clouds, older before newer."""
     own = next((k for k, word in enumerate(_FAMILIES) if design.name.startswith(word)), 3)
     rank = len(_FAMILIES) + 1 if design.name.startswith(_PLACES) else own

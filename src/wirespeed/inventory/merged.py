@@ -71,7 +71,7 @@ class Merged:
 def merge(evidence: Iterable[Evidence]) -> Merged:
     """All facts of some files of one machine; of two that differ the first file's holds."""
     parts = list(evidence)
-    merged = Merged(tuple(part.file for part in parts))
+    merged = Merged(tuple(dict.fromkeys(part.file for part in parts)))
     for part in parts:
         for fact in part.facts:
             _add(merged, Statement(fact, part.file))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,12 +96,19 @@ def _standard_input() -> bytes:
 
 
 def _of_text(data: str | bytes, file: str, gpu: str | None, folder: Path | None = None) -> Resolved:
+    from wirespeed.inventory.archives import is_archive, unpacked
     from wirespeed.inventory.from_toml import described, is_cluster_toml
-    from wirespeed.readers import decode, read_text
+    from wirespeed.readers import decode, read_parts
 
+    if isinstance(data, bytes) and is_archive(data):
+        inside = unpacked(data, file)
+        if len(inside.texts) > 1 or inside.texts[0][0] != file:
+            return _of_evidence(*_evidence_of(inside.texts, file, inside.notices), gpu)
+        # One file that was packed alone.
+        data = inside.texts[0][1]
     if file.endswith(".toml") or is_cluster_toml(decode(data, file=file)):
         return _of_toml(described(decode(data, file=file), file=file, folder=folder), gpu)
-    return _of_evidence([read_text(data, file=file)], (), gpu)
+    return _of_evidence([*read_parts(data, file=file)], (), gpu)
 
 
 def _of_toml(found: Described, gpu: str | None) -> Resolved:
@@ -122,7 +129,13 @@ def _of_evidence(
 
     found = combine(evidence, gpu=gpu)
     machine = replace(found.machine, warnings=(*notices, *found.machine.warnings))
-    return Resolved(machine, nodes=found.nodes, evidence=tuple(evidence), design=found.design)
+    return Resolved(
+        machine,
+        nodes=found.nodes,
+        software=found.software,
+        evidence=tuple(evidence),
+        design=found.design,
+    )
 
 
 def _live(gpu: str | None) -> Resolved:
@@ -159,11 +172,13 @@ def _neither(name: str, error: UnknownName) -> WirespeedError:
 
 def _bytes_of(path: Path) -> bytes:
     """What a file holds, up to one byte more than readers take: they refuse what is larger."""
+    from wirespeed.inventory.archives import ARCHIVE_LIMIT, is_archive
     from wirespeed.readers import SIZE_LIMIT
 
     try:
         with path.open("rb") as file:
-            return file.read(SIZE_LIMIT + 1)
+            data = file.read(SIZE_LIMIT + 1)
+            return data + file.read(ARCHIVE_LIMIT - SIZE_LIMIT) if is_archive(data) else data
     except OSError as error:
         why = error.strerror or str(error)
         raise InputError("the file cannot be opened", where=str(path), why=why) from None
@@ -171,9 +186,20 @@ def _bytes_of(path: Path) -> bytes:
 
 def _read_directory(path: Path) -> tuple[list[Evidence], tuple[Notice, ...]]:
     """Evidence of the files of a directory, and which ones say nothing that is known."""
+    from wirespeed.inventory.archives import unpacked
+
     files = sorted(entry for entry in path.iterdir() if entry.is_file())
-    texts = ((file.name, _bytes_of(file)) for file in files[:_MOST_FILES])
-    evidence, notices = _evidence_of(texts, str(path))
+    texts: list[tuple[str, bytes]] = []
+    odd: list[Notice] = []
+    for file in files[:_MOST_FILES]:
+        try:
+            inside = unpacked(_bytes_of(file), file.name)
+        except InputError as error:
+            odd.append(Notice("file-left-out", f"{file.name} is left out: {error.what}", file.name))
+            continue
+        texts += inside.texts
+        odd += inside.notices
+    evidence, notices = _evidence_of(texts, str(path), odd)
     if len(files) > _MOST_FILES:
         text = f"only the first {_MOST_FILES} of {len(files)} files are read"
         notices = (*notices, Notice("file-left-out", text, str(path)))
@@ -181,16 +207,18 @@ def _read_directory(path: Path) -> tuple[list[Evidence], tuple[Notice, ...]]:
 
 
 def _evidence_of(
-    texts: Iterable[tuple[str, str | bytes]], where: str
+    texts: Sequence[tuple[str, str | bytes]], where: str, before: Sequence[Notice] = ()
 ) -> tuple[list[Evidence], tuple[Notice, ...]]:
     """Evidence of named texts, and a notice for each that says nothing that is known."""
-    from wirespeed.readers import read_text
+    from wirespeed.inventory.archives import folders_as_hosts
+    from wirespeed.readers import read_parts
 
+    hosts = folders_as_hosts(name for name, _ in texts)
     evidence: list[Evidence] = []
     left: list[tuple[str, InputError]] = []
     for name, text in texts:
         try:
-            evidence.append(read_text(text, file=name))
+            evidence += of_host(read_parts(text, file=name), hosts.get(name, ""))
         except InputError as error:
             left.append((name, error))
     if not evidence:
@@ -201,4 +229,9 @@ def _evidence_of(
             remedy="give the outputs of one machine: nvidia-smi topo -m, --query-gpu, topo -p2p",
         )
     notices = (Notice("file-left-out", f"{name} is left out: {e.what}", name) for name, e in left)
-    return evidence, tuple(notices)
+    return evidence, (*before, *notices)
+
+
+def of_host(parts: Iterable[Evidence], host: str) -> list[Evidence]:
+    """The parts with the host of their folder, where they name none themselves."""
+    return [msgspec.structs.replace(part, host=part.host or host) for part in parts]

@@ -26,7 +26,7 @@ def read_json(text: str, file: str) -> Evidence:
     """Evidence of a -J file; InputError where it is cut or holds no results."""
     try:
         tree = msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(
             "this JSON of nccl-tests cannot be read",
             where=file,
@@ -34,7 +34,8 @@ def read_json(text: str, file: str) -> Evidence:
             remedy="give the whole file: it is complete only after the run has ended",
         ) from None
     results = tree.get("results") if isinstance(tree, dict) else None
-    if not isinstance(results, list) or not results:
+    results = [e for e in results if isinstance(e, dict)] if isinstance(results, list) else []
+    if not results:
         raise InputError(
             "no nccl-tests results found",
             where=file,

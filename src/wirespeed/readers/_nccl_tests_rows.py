@@ -34,6 +34,11 @@ _STAMP = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d\S*)?|\d\d:\d\d:\d\d(?:\.
 _SIZE = re.compile(r"\d{1,3}(?:[_,]?\d+)*")
 _NOTHING = ("n/a", "nan", "-nan", "-", "inf")
 _PLACEHOLDER = re.compile(r"X+(?:\.X+)?", re.IGNORECASE)
+DEVICE = re.compile(
+    r"#\s+Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device\s+(\d+)\s+"
+    r"\[([^\]]+)\]\s+(.+?)\s*$"
+)
+"""A line of the list of devices: rank, host, device, bus id, model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,16 @@ def _decode_bytes(data: bytes) -> str:
         return data.decode("latin-1")
 
 
+def raw_lines(text: str) -> list[str]:
+    """The lines of a text as all readers count them."""
+    return _NEWLINE.split(text)
+
+
+def clean_line(line: str) -> str:
+    """A line without escape sequences, quoting and rank prefix."""
+    return _clean(line, bars=True)
+
+
 def clean_lines(text: str, *, bars: bool = False) -> list[Line]:
     """Lines without escape sequences, quoting and rank prefixes; tabs stay.
 

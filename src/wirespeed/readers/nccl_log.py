@@ -6,9 +6,13 @@ Facts, with the line of their first mention:
   nvls_channels, p2p_channels, channels_per_peer, connected, uses_pxn, uses_gdr, and `subsystems`
   (which parts of the library are heard: what is absent from others says nothing)
 - `env`: NCCL_… as the log says it was set
-- `host0` …: name, bootstrap, network, net_devices, ib_devices, plugin, provider, graph_…
-- `host0 net0`: name, port, layer, gdr; `host0 dev0`: nvls, dma_buf, cpu_affinity
+- `host0` …: name, bootstrap, network, net_devices, ib_devices, plugin, provider, graph_…, devices
+  (numbers of the GPUs that speak)
+- `host0 net0`: name, port, layer, gdr, graph_GBps; `host0 dev0`: nvls, dma_buf, cpu_affinity
 - `host0 gpu 86000>net0`: gdr, distance, limit; `host0 gpu 0x901000`: fabric_uuid, clique …
+- of the library's own picture of the machine: `host0 gpu 86000`: in_graph, nvswitch_GBps;
+  `host0 gpu 86000>gpu af000`, `host0 gpu 86000>net0`: path (its word), path_GBps, nvlink_GBps
+- `rank0`: gpu_model, where a list of nccl-tests stands in the log
 - `rank0`: host, device, bus_id, init; `rank0>rank1`: transport, send_by, receive_by
 - `ring0`: order; `graph4`: channels, intra_GBps, inter_GBps, types, cross_nic
 - `warn`: by kind (`shm_full`, `rdma_completion` …), the text of the first few of a kind
@@ -24,7 +28,9 @@ from wirespeed.errors import InputError
 from wirespeed.evidence import Evidence, Fact, Remark
 from wirespeed.readers._format import Format
 from wirespeed.readers._nccl_log_lines import Said, said
+from wirespeed.readers._nccl_log_paths import Picture
 from wirespeed.readers._nccl_log_words import WORDS, warning_kind
+from wirespeed.readers._nccl_tests_rows import DEVICE
 from wirespeed.readers._text import Line, clean_lines
 
 NAME = "nccl-log"
@@ -65,6 +71,8 @@ class _Log:
         self.subsystems: dict[str, int] = {}
         self.warned: dict[str, int] = {}
         self.others: list[Said] = []
+        self.devices: dict[str, dict[int, int]] = {}
+        self.picture = Picture()
         self.heard = False
         self.left_out = 0
 
@@ -76,6 +84,9 @@ class _Log:
                 self._keep(Fact("log", "version", match[2], line.number))
                 if match[3]:
                     self._keep(Fact("log", "cuda", match[3], line.number))
+            elif "Pid" in line.text and (match := DEVICE.match(line.text)):
+                # A run that failed has such a list and no table, so that nothing else reads it.
+                self._keep(Fact(f"rank{int(match[1])}", "gpu_model", match[5], line.number))
 
     def add(self, line: Said) -> None:
         """What one line says."""
@@ -89,10 +100,16 @@ class _Log:
                     self.subsystems.setdefault(word.subsystem, line.number)
                 for fact in word.facts(match, line, host):
                     self._keep(fact)
+        for fact in self.picture.facts(line, host):
+            self._keep(fact)
+        if line.device is not None:
+            self.devices.setdefault(host, {}).setdefault(line.device, line.number)
 
     def evidence(self, file: str) -> Evidence:
         """All that was kept."""
         facts = list(self.facts.values())
+        for host, heard in self.devices.items():
+            facts.append(Fact(host, "devices", tuple(sorted(heard)), min(heard.values())))
         if self.subsystems:
             first = min(self.subsystems.values())
             facts.append(Fact("log", "subsystems", ",".join(sorted(self.subsystems)), first))

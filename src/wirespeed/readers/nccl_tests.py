@@ -2,7 +2,8 @@
 
 Measurements: one for each operation, type, operator and root of a run, rows in both columns.
 Facts: `rank0` host, device, gpu_model, bus_id; `run` version, nccl_version, threads,
-gpus_per_thread, graphs; `env` NCCL_… (of JSON; nothing else of an environment is kept).
+gpus_per_thread, graphs; `env` NCCL_… (of JSON and of the command; nothing else of an environment
+is kept).
 
 Remarks: `wrong-values`, `run-failed`, `table-cut`, `torn-row`, `placeholder`, `ranks-recovered`,
 `ranks-differ`, `operation-inferred`, `several-tables`.
@@ -20,6 +21,7 @@ from wirespeed.evidence import Evidence, Fact, Measurement, Remark, Row
 from wirespeed.readers._format import Format
 from wirespeed.readers._nccl_tests_json import is_json, library_version, read_json
 from wirespeed.readers._nccl_tests_rows import (
+    DEVICE,
     DTYPES,
     Columns,
     TableRow,
@@ -55,16 +57,14 @@ _PERF = re.compile(r"\b(" + "|".join(OPERATIONS) + r")(?:_perf|\.cu\b)")
 _CONFIG = re.compile(r"#?\s*nThreads? (\d+) nGpus (\d+)")
 _GRAPHS = re.compile(r"\bgraph: (\d+)")
 _VERSION = re.compile(r"# nccl-tests version (\S+)(?:.*nccl-library=(\d+))?")
-_DEVICE = re.compile(
-    r"#\s+Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device\s+(\d+)\s+"
-    r"\[([^\]]+)\]\s+(.+?)\s*$"
-)
 _BOUNDS = re.compile(r"# Out of bounds values\s*:\s*(\d+)\s*(\w*)")
 _FAILURE = re.compile(
     r"Test (?:NCCL|CUDA|HIP) failure|Test failure|NCCL failure|srun: error|Segmentation fault|"
     r"mpirun noticed|Call to \w+ returned|^Aborted",
     re.IGNORECASE,
 )
+_SETTING = re.compile(r"\b((?:NCCL|RCCL)_[A-Z0-9_]{1,60})=([^\s;]{1,200})")
+"""A variable before a command, or among the options of what launches it (-x, --env)."""
 _LEAD = re.compile(r"#?\s{0,80}\bsize\b.{0,400}?\bbusbw\b")
 
 
@@ -156,6 +156,10 @@ def _take(line: Line, paste: _Paste) -> None:
             _name_operation(named[1], paste)
     elif named := _PERF.search(text):
         _name_operation(named[1], paste)
+        paste.facts += [
+            Fact("env", name, value.strip("'\""), line.number)
+            for name, value in _SETTING.findall(text)
+        ]
 
 
 def _name_operation(name: str, paste: _Paste) -> None:
@@ -183,7 +187,7 @@ def _take_comment(text: str, number: int, paste: _Paste) -> None:
         paste.facts.append(Fact("run", "version", match[1], number))
         if match[2]:
             paste.facts.append(Fact("run", "nccl_version", library_version(int(match[2])), number))
-    elif match := _DEVICE.match(text):
+    elif match := DEVICE.match(text):
         rank = int(match[1])
         paste.devices[paste.run] = max(paste.devices.get(paste.run, -1), rank)
         subject = f"rank{rank}"

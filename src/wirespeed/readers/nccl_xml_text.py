@@ -1,4 +1,4 @@
-"""The elements of a topology XML, also of one that was cut, pasted or written by hand.
+"""The elements of the library's XML files, also of one that was cut, pasted or written by hand.
 
 Well-formed text goes to expat as it is. Anything else is first mended: tags of the format are kept
 and balanced, all else becomes blank lines, so that line numbers hold. Document types and entities
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.parsers import expat
@@ -22,8 +22,36 @@ KNOWN = frozenset(
     ("system", "cpu", "pci", "gpu", "nic", "net", "nvlink", "xgmi", "c2c", "pcilink", "gin", "rma")
 )
 DEPTH_LIMIT = 64
-ELEMENT_LIMIT = 20_000
-"""A rack of 18 hosts has 3,000."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One of the library's XML formats.
+
+    Attributes:
+        known: names of its elements; a damaged text keeps no others.
+        wraps: what may stand inside an element whose start is missing.
+        variable: the environment variable that makes the library write such a file.
+        elements: how many no file of the kind has.
+    """
+
+    known: frozenset[str]
+    wraps: Mapping[str, tuple[str, ...]]
+    variable: str
+    elements: int
+
+
+TOPOLOGY = Dialect(
+    KNOWN,
+    {
+        "system": ("cpu", "pci", "gpu", "nic"),
+        "cpu": ("pci", "nic", "gpu"),
+        "pci": ("pci", "nic", "gpu"),
+    },
+    "NCCL_TOPO_DUMP_FILE",
+    20_000,
+)
+"""A rack of 18 hosts has 3,000 elements."""
 
 _TAG = re.compile(r"<(/?)([A-Za-z_][\w.:-]*)((?:[^<>\"']|\"[^\"<]*\"|'[^'<]*')*+)>")
 _ATTRIBUTE = re.compile(r"([A-Za-z_][\w.:-]*)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
@@ -43,30 +71,32 @@ class Element:
     children: list[Element] = field(default_factory=list)
 
 
-def parse(text: str, file: str) -> tuple[Element, list[Remark]]:
+def parse(text: str, file: str, dialect: Dialect = TOPOLOGY) -> tuple[Element, list[Remark]]:
     """The outermost element, and what had to be mended.
 
     Raises InputError for document types, entities, and more depth or elements than any machine has.
     """
     if found := _DOCUMENT_TYPE.search(text):
         _refuse(file, text.count("\n", 0, found.start()) + 1)
-    if text.count("<") > 3 * ELEMENT_LIMIT:
-        _too_many(file)
+    if text.count("<") > 3 * dialect.elements:
+        _too_many(file, dialect)
+    stripped = text.lstrip("\ufeff \t\r\n")
     try:
-        return _parse_strictly(text.lstrip("\ufeff \t\r\n"), file, _lines_before(text)), []
+        return _parse_strictly(stripped, file, _lines_before(text), dialect), []
     except expat.ExpatError as error:
-        reason = f"line {error.lineno + _lines_before(text)}: {expat.ErrorString(error.code)}"
-    mender = _Mender()
+        reason, line = expat.ErrorString(error.code), error.lineno + _lines_before(text)
+    mender = _Mender(dialect)
     mended = mender.mend(text)
-    remark = Remark("not-well-formed", f"this is no well-formed XML ({reason}) and was mended")
+    told = f"this is no well-formed XML ({reason}) and was mended"
+    remark = Remark("not-well-formed", told, line)
     try:
-        return _parse_strictly(mended, file, 0), [remark, *mender.remarks]
+        return _parse_strictly(mended, file, 0, dialect), [remark, *mender.remarks]
     except expat.ExpatError as error:
         raise InputError(
             "this XML cannot be read",
             where=f"{file}:{error.lineno}",
             why=expat.ErrorString(error.code),
-            remedy="dump it anew with NCCL_TOPO_DUMP_FILE, and give the file itself",
+            remedy=f"dump it anew with {dialect.variable}, and give the file itself",
         ) from error
 
 
@@ -74,7 +104,7 @@ def _lines_before(text: str) -> int:
     return text[: len(text) - len(text.lstrip("\ufeff \t\r\n"))].count("\n")
 
 
-def _parse_strictly(text: str, file: str, skipped: int) -> Element:
+def _parse_strictly(text: str, file: str, skipped: int, dialect: Dialect) -> Element:
     """The root element; raises ExpatError where the text is not well-formed."""
     parser = expat.ParserCreate("utf-8")
     top = Element("", {}, 1)
@@ -85,14 +115,14 @@ def _parse_strictly(text: str, file: str, skipped: int) -> Element:
         nonlocal count
         count += 1
         line = parser.CurrentLineNumber + skipped
-        if count > ELEMENT_LIMIT:
-            _too_many(file)
+        if count > dialect.elements:
+            _too_many(file, dialect)
         if len(stack) > DEPTH_LIMIT:
             raise InputError(
                 f"elements are nested more than {DEPTH_LIMIT} deep",
                 where=f"{file}:{line}",
                 why="no machine has so many bridges above a device",
-                remedy="give the file that NCCL_TOPO_DUMP_FILE wrote",
+                remedy=f"give the file that {dialect.variable} wrote",
             )
         element = Element(name, attributes, line)
         stack[-1].children.append(element)
@@ -116,14 +146,14 @@ def _refuse(file: str, line: int) -> NoReturn:
     raise InputError(
         "document types and entities are not read",
         where=f"{file}:{line}",
-        why="a topology file has none, and entities can be made to fill the memory",
+        why="the library's files have none, and entities can be made to fill the memory",
         remedy="delete the <!DOCTYPE …> part",
     )
 
 
-def _too_many(file: str) -> NoReturn:
+def _too_many(file: str, dialect: Dialect) -> NoReturn:
     raise InputError(
-        f"more than {ELEMENT_LIMIT} elements",
+        f"more than {dialect.elements} elements",
         where=file,
         why="no machine has so many devices",
         remedy="give one dump, of one machine or one NVLink domain",
@@ -145,7 +175,8 @@ class _Tag:
 class _Mender:
     """Balances the tags of a damaged text."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
         self.remarks: list[Remark] = []
         self.stack: list[str] = []
         self.outermost: list[str] = []
@@ -157,7 +188,7 @@ class _Mender:
         text = _UNPRINTABLE.sub("", text.translate(_QUOTES))
         for tag in self._tags(text):
             self.out.append("\n" * tag.before)
-            if tag.name in KNOWN:
+            if tag.name in self.dialect.known:
                 self._close(tag) if tag.closes else self._open(tag)
             self.out.append("\n" * tag.inside)
         if self.stack:
@@ -193,7 +224,7 @@ class _Mender:
             self._remark("not-opened", f"</{tag.name}> closes nothing and is left out", tag.line)
 
     def _may_wrap(self, name: str) -> bool:
-        inner = _WRAPS.get(name, ())
+        inner = self.dialect.wraps.get(name, ())
         return self.wraps < DEPTH_LIMIT and all(other in inner for other in self.outermost)
 
     def _tags(self, text: str) -> Iterator[_Tag]:
@@ -206,7 +237,7 @@ class _Mender:
             match = _TAG.match(text, start)
             if match is None:
                 at = start + 1
-                if not text.startswith("<?", start):
+                if len(self.remarks) < _REMARK_LIMIT and not text.startswith("<?", start):
                     piece = text[start : start + 60].partition("\n")[0]
                     note = f"{piece!r} breaks off and is left out"
                     self._remark("tag-cut", note, line + text.count("\n", seen, start))
@@ -233,9 +264,3 @@ class _Mender:
 
 
 _REMARK_LIMIT = 20
-# What may stand inside an element whose start is missing.
-_WRAPS = {
-    "system": ("cpu", "pci", "gpu", "nic"),
-    "cpu": ("pci", "nic", "gpu"),
-    "pci": ("pci", "nic", "gpu"),
-}

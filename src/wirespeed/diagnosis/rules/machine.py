@@ -35,7 +35,13 @@ def oddities(case: Case) -> Iterator[Finding]:
 
 def _lines(case: Case, notice: Notice) -> tuple[EvidenceLine, ...]:
     """The lines that say how the part that is named first reaches others; else all about it."""
-    part = notice.where.split(", ")[0].split("-")[0].split(">")[0]
-    about = [pair for pair in case.facts() if pair[1].subject.split(">")[0] == part]
+    host, _, where = notice.where.rpartition(": ")
+    part = where.split(", ")[0].split("-")[0].split(">")[0]
+    about = [
+        (evidence.file, fact)
+        for evidence in case.evidence
+        for fact in evidence.facts
+        if host in ("", evidence.host) and fact.subject.split(">")[0] == part
+    ]
     ways = [(file, fact) for file, fact in about if ">" in fact.subject]
     return case.lines(ways or about)[:3]
