@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from wirespeed.collectives.candidate import Place
@@ -162,7 +163,9 @@ class Builder:
         layout, wires = self.passes.job.layout, self.passes.wires
         size = parameters * self._reduce_bytes()
         if layout.sharding in (None, "none") or shard_ranks(layout) == 1:
-            return wires.call("gradients", Operation.ALL_REDUCE, size)
+            buckets = max(math.ceil(size / self.passes.framework.bucket_bytes), 1)
+            one = wires.call("gradients", Operation.ALL_REDUCE, size / buckets)
+            return replace(one, seconds=buckets * one.seconds)
         scatter = wires.call("shard", Operation.REDUCE_SCATTER, size)
         rest = wires.call("replicate", Operation.ALL_REDUCE, size / shard_ranks(layout))
         return _both(scatter, rest)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from dataclasses import replace as replace_calls
 from itertools import groupby
 
 import numpy as np
@@ -258,7 +259,10 @@ class _Group:
         width = 4 if self.job.precision in ("fp32", "tf32") else self.how.reduce_bytes
         size, group = parameters * width, self.layouts.shard_group
         sharded = (self.layouts.sharding > 0) & (group > 1)
-        plain = self.layers.calls("gradients", Operation.ALL_REDUCE, np.where(sharded, 0.0, size))
+        buckets = np.maximum(np.ceil(size / self.how.bucket_bytes), 1.0)
+        whole = np.where(sharded, 0.0, size)
+        plain = self.layers.calls("gradients", Operation.ALL_REDUCE, whole / buckets)
+        plain = replace_calls(plain, seconds=plain.seconds * buckets)
         scatter = self.layers.calls("shard", Operation.REDUCE_SCATTER, np.where(sharded, size, 0.0))
         copies = np.where(sharded, size / group, 0.0)
         rest = self.layers.calls("replicate", Operation.ALL_REDUCE, copies)

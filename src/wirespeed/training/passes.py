@@ -158,7 +158,8 @@ def shape_of(job: Job, habit: Habit, framework: Framework) -> Shape:
         cp=layout.cp,
         width=4 if job.precision in ("fp32", "tf32") else 2,
         flash=habit.flash,
-        fused=framework.fused,
+        # Libraries norm, add and clip images in one kernel, whatever the framework.
+        fused=framework.fused or job.model.item == "image",
         pads_vocab=habit.pads_vocab,
     )
 
