@@ -38,10 +38,13 @@ class Builder:
     slow: Sequence[float]
     count: int
     """Micro-batches of a data-parallel rank."""
+    upload: float = 0.0
+    """[s] of a micro-batch on its way from host memory."""
     plan: Plan = field(default_factory=Plan)
     cut: tuple[Stage, ...] = field(init=False)
     reduced: list[int] = field(init=False)
     """By stage, the last task of data parallelism that the optimizer waits for; -1: none."""
+    _loaded: list[int] = field(default_factory=list)
     _done: dict[tuple[int, int, bool], int] = field(default_factory=dict)
     _sent: dict[tuple[int, int, bool], int] = field(default_factory=dict)
 
@@ -54,6 +57,10 @@ class Builder:
         """The plan of a whole step."""
         layout, count = self.passes.job.layout, self.count
         orders = [order(layout.schedule, s, layout.pp, layout.vpp, count) for s in range(layout.pp)]
+        if self.upload:
+            # The first was fetched during the step before; the last is the next step's first.
+            load = Task("load", "host", 0, "input", self.upload)
+            self._loaded = [self.plan.add(load) for _ in range(count)]
         places = [0] * layout.pp
         left = sum(map(len, orders))
         while left:
@@ -87,6 +94,8 @@ class Builder:
         came_from = part + 1 if one.back else part - 1
         came = self._sent.get((came_from, one.micro_batch, one.back))
         needs = () if came is None else (came,)
+        if self._loaded and part == 0 and not one.back and one.micro_batch:
+            needs = (*needs, self._loaded[one.micro_batch - 1])
         name = f"{'B' if one.back else 'F'}{one.micro_batch}" + (
             f".{one.chunk}" if self.passes.job.layout.vpp > 1 else ""
         )

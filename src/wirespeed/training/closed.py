@@ -35,6 +35,7 @@ from wirespeed.training.memory_arrays import SHARDINGS, LayoutArrays
 from wirespeed.training.shards import table_shard
 from wirespeed.training.stages import Stage, stages
 from wirespeed.training.update import optimizer_bytes
+from wirespeed.training.upload import upload_seconds
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -86,8 +87,16 @@ class Closed:
                 stage_layers=None,
             )
             cut = stages(self.job.model, one, self.job.framework)
-            found[rows] = _Group(self, self._costs.of(some), cut).seconds()
+            group = _Group(self, self._costs.of(some), cut)
+            found[rows] = np.maximum(group.seconds(), group.count * self._loads(some))
         return found
+
+    def _loads(self, layouts: LayoutArrays) -> Floats:
+        """[layouts] s of a micro-batch on its way from host memory."""
+        one = upload_seconds(
+            replace(self.job, layout=replace(self.job.layout, micro_batch=1)), self.cluster
+        )
+        return layouts.micro_batch * one
 
 
 def taken(layouts: LayoutArrays, rows: Ints) -> LayoutArrays:
