@@ -93,10 +93,9 @@ class Closed:
 
     def _loads(self, layouts: LayoutArrays) -> Floats:
         """[layouts] s of a micro-batch on its way from host memory."""
-        one = upload_seconds(
-            replace(self.job, layout=replace(self.job.layout, micro_batch=1)), self.cluster
-        )
-        return layouts.micro_batch * one
+        single = replace(self.job.layout, micro_batch=1)
+        one = upload_seconds(replace(self.job, layout=single), self.cluster)
+        return np.multiply(layouts.micro_batch, one, dtype=np.float64)
 
 
 def taken(layouts: LayoutArrays, rows: Ints) -> LayoutArrays:
