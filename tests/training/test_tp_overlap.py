@@ -22,11 +22,21 @@ def exposed(tp, overlap, **given):
 
 
 @pytest.mark.parametrize("tp", [2, 4, 8])
-def test_what_products_hide_is_all_but_one_part(tp):
+def test_part_of_it_hides_and_at_best_all_but_one_part(tp):
     apart, beside = exposed(tp, False), exposed(tp, True)
-    # The table's sum has no product to hide behind.
     assert beside.compute == pytest.approx(apart.compute, rel=0.01)
-    assert beside.exposed_tp == pytest.approx(apart.exposed_tp / tp, rel=0.08)
+    assert apart.exposed_tp / tp < beside.exposed_tp < 0.9 * apart.exposed_tp
+
+
+def test_llama_70b_gains_about_a_tenth_on_256_gpus():
+    """As published: 9 to 10 % for async TP of torchtitan, bf16, 70B on 256 H100."""
+    on, layout = ws.cluster("dgx-h100", nodes=32), {"tp": 8, "sharding": "zero3"}
+    given = {"global_batch": 256, "framework": "torchtitan", "explain": False}
+    apart, beside = (
+        ws.train("llama3-70b", on, layout, tp_overlap=overlap, **given).step_time_s
+        for overlap in (False, True)
+    )
+    assert 1.06 < apart / beside < 1.14
 
 
 def test_what_is_longer_than_its_products_stays_exposed():

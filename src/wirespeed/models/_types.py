@@ -114,6 +114,8 @@ class Model(msgspec.Struct, frozen=True):
     hidden: int
     vocab: int
     item: Literal["token", "image"] = "token"
+    pixels: int = 0
+    """Values of an image, all channels."""
     longest: int | None = None
     """Positions that it has room for; None: any."""
     tied: bool = False

@@ -58,6 +58,7 @@ def convolutional(name: str, row: Mapping[str, Any]) -> Model:
         hidden=shape.channels,
         vocab=row["classes"],
         item="image",
+        pixels=_Shape(*row["input"]).size,
         notes=tuple(row.get("notes", ())),
     )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from wirespeed.collectives.candidate import Place
@@ -37,10 +38,13 @@ class Builder:
     slow: Sequence[float]
     count: int
     """Micro-batches of a data-parallel rank."""
+    upload: float = 0.0
+    """[s] of a micro-batch on its way from host memory."""
     plan: Plan = field(default_factory=Plan)
     cut: tuple[Stage, ...] = field(init=False)
     reduced: list[int] = field(init=False)
     """By stage, the last task of data parallelism that the optimizer waits for; -1: none."""
+    _loaded: list[int] = field(default_factory=list)
     _done: dict[tuple[int, int, bool], int] = field(default_factory=dict)
     _sent: dict[tuple[int, int, bool], int] = field(default_factory=dict)
 
@@ -53,6 +57,10 @@ class Builder:
         """The plan of a whole step."""
         layout, count = self.passes.job.layout, self.count
         orders = [order(layout.schedule, s, layout.pp, layout.vpp, count) for s in range(layout.pp)]
+        if self.upload:
+            # The first was fetched during the step before; the last is the next step's first.
+            load = Task("load", "host", 0, "input", self.upload)
+            self._loaded = [self.plan.add(load) for _ in range(count)]
         places = [0] * layout.pp
         left = sum(map(len, orders))
         while left:
@@ -86,6 +94,8 @@ class Builder:
         came_from = part + 1 if one.back else part - 1
         came = self._sent.get((came_from, one.micro_batch, one.back))
         needs = () if came is None else (came,)
+        if self._loaded and part == 0 and not one.back and one.micro_batch:
+            needs = (*needs, self._loaded[one.micro_batch - 1])
         name = f"{'B' if one.back else 'F'}{one.micro_batch}" + (
             f".{one.chunk}" if self.passes.job.layout.vpp > 1 else ""
         )
@@ -162,7 +172,9 @@ class Builder:
         layout, wires = self.passes.job.layout, self.passes.wires
         size = parameters * self._reduce_bytes()
         if layout.sharding in (None, "none") or shard_ranks(layout) == 1:
-            return wires.call("gradients", Operation.ALL_REDUCE, size)
+            buckets = max(math.ceil(size / self.passes.framework.bucket_bytes), 1)
+            one = wires.call("gradients", Operation.ALL_REDUCE, size / buckets)
+            return replace(one, seconds=buckets * one.seconds)
         scatter = wires.call("shard", Operation.REDUCE_SCATTER, size)
         rest = wires.call("replicate", Operation.ALL_REDUCE, size / shard_ranks(layout))
         return _both(scatter, rest)

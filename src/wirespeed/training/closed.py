@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from dataclasses import replace as replace_calls
 from itertools import groupby
 
 import numpy as np
@@ -34,6 +35,7 @@ from wirespeed.training.memory_arrays import SHARDINGS, LayoutArrays
 from wirespeed.training.shards import table_shard
 from wirespeed.training.stages import Stage, stages
 from wirespeed.training.update import optimizer_bytes
+from wirespeed.training.upload import upload_seconds
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -85,8 +87,15 @@ class Closed:
                 stage_layers=None,
             )
             cut = stages(self.job.model, one, self.job.framework)
-            found[rows] = _Group(self, self._costs.of(some), cut).seconds()
+            group = _Group(self, self._costs.of(some), cut)
+            found[rows] = np.maximum(group.seconds(), group.count * self._loads(some))
         return found
+
+    def _loads(self, layouts: LayoutArrays) -> Floats:
+        """[layouts] s of a micro-batch on its way from host memory."""
+        single = replace(self.job.layout, micro_batch=1)
+        one = upload_seconds(replace(self.job, layout=single), self.cluster)
+        return np.multiply(layouts.micro_batch, one, dtype=np.float64)
 
 
 def taken(layouts: LayoutArrays, rows: Ints) -> LayoutArrays:
@@ -258,7 +267,10 @@ class _Group:
         width = 4 if self.job.precision in ("fp32", "tf32") else self.how.reduce_bytes
         size, group = parameters * width, self.layouts.shard_group
         sharded = (self.layouts.sharding > 0) & (group > 1)
-        plain = self.layers.calls("gradients", Operation.ALL_REDUCE, np.where(sharded, 0.0, size))
+        buckets = np.maximum(np.ceil(size / self.how.bucket_bytes), 1.0)
+        whole = np.where(sharded, 0.0, size)
+        plain = self.layers.calls("gradients", Operation.ALL_REDUCE, whole / buckets)
+        plain = replace_calls(plain, seconds=plain.seconds * buckets)
         scatter = self.layers.calls("shard", Operation.REDUCE_SCATTER, np.where(sharded, size, 0.0))
         copies = np.where(sharded, size / group, 0.0)
         rest = self.layers.calls("replicate", Operation.ALL_REDUCE, copies)

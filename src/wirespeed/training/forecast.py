@@ -29,6 +29,7 @@ from wirespeed.training.ranks import rank_groups
 from wirespeed.training.remarks import remarks
 from wirespeed.training.result import Breakdown, StepForecast
 from wirespeed.training.spent import spent
+from wirespeed.training.upload import upload_seconds
 from wirespeed.training.utilisation import hfu, items_of, mfu, peak
 
 _MOST_PASSES = 512
@@ -56,6 +57,14 @@ class Step:
     def seconds(self) -> float:
         """[s] from the first task to the end of the last."""
         return sum(self.spent.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Stages:
+    """By how much each stage's slowest GPU computes longer; [s] of a micro-batch's upload."""
+
+    slow: list[float]
+    upload: float
 
 
 def simulate_step(
@@ -92,24 +101,25 @@ def simulate_step(
         wires or Wires(cluster, job.layout),
     )
     # A part that is slow lets a pipeline settle late.
+    upload = upload_seconds(job, cluster)
     slowed = any(c.kind in (ChangeKind.RESOURCE, ChangeKind.COMPUTE) for c in cluster.changes)
     most = _MOST_PASSES_SLOWED if slowed else _MOST_PASSES
-    return _stepped(passes, _slow(job, cluster), chosen, most)
+    return _stepped(passes, _Stages(_slow(job, cluster), upload), chosen, most)
 
 
-def _stepped(passes: Passes, slow: list[float], chosen: tuple[str, ...], most: int) -> Step:
+def _stepped(passes: Passes, ends: _Stages, chosen: tuple[str, ...], most: int) -> Step:
     """The step task by task, or of so many micro-batches that the rest only repeat them."""
     job = passes.job
     count, turn = micro_batches(job), job.layout.pp
     if count <= 2 * turn + 4 or count * job.layout.pp * job.layout.vpp <= most:
-        return _ran(passes, slow, chosen, count)
+        return _ran(passes, ends, chosen, count)
     # Once it is full each micro-batch, or round of pp when interleaved, takes as long as the last.
     first, stride = (turn + 2, 2) if job.layout.vpp == 1 else (turn, turn)
-    few = _ran(passes, slow, chosen, first)
+    few = _ran(passes, ends, chosen, first)
     if job.layout.vpp > 1 and not _keeps_pace(few):
         first += turn
-        few = _ran(passes, slow, chosen, first)
-    more = _ran(passes, slow, chosen, first + stride)
+        few = _ran(passes, ends, chosen, first)
+    more = _ran(passes, ends, chosen, first + stride)
     rounds = (count - first - stride) / stride
     spent_of = {
         kind: value + rounds * (value - few.spent.get(kind, 0.0))
@@ -125,8 +135,8 @@ def _keeps_pace(step: Step) -> bool:
     return sends < _SHORT * min(task.seconds for task in tasks if task.kind == "compute")
 
 
-def _ran(passes: Passes, slow: list[float], chosen: tuple[str, ...], count: int) -> Step:
-    plan = Builder(passes, slow, count).build()
+def _ran(passes: Passes, ends: _Stages, chosen: tuple[str, ...], count: int) -> Step:
+    plan = Builder(passes, ends.slow, count, ends.upload).build()
     spans = tuple(run(plan.tasks))
     return Step(passes.job, chosen, plan, spans, spent(plan.tasks, spans))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ class Framework(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a stage computes on while it sends."""
     reduce_bytes: int
     """Width in which gradients are reduced."""
+    bucket_bytes: float = inf
+    """Most of gradients that one reduction takes; what is larger goes one after the other."""
     host: str
     """Whose times of the host hold: a group `host-…` of `pace.toml`."""
     optimizer_passes: float

@@ -104,21 +104,22 @@ _DROPOUT_PASSES = 2.0
 
 def forward(layer: Layer, shape: Shape) -> list[Kernel]:
     """Kernels of a layer's forward pass over one micro-batch."""
-    return [k for o in layer.operators for k in _kernels(o, shape, layer, back=False)]
+    return [k for o in layer.operators for k in kernels_of(o, shape, layer, back=False)]
 
 
 def backward(layer: Layer, shape: Shape) -> list[Kernel]:
     """Kernels of its backward pass; recomputed work is `forward` again."""
-    return [k for o in layer.operators for k in _kernels(o, shape, layer, back=True)]
+    return [k for o in layer.operators for k in kernels_of(o, shape, layer, back=True)]
 
 
 def attention_again(layer: Layer, shape: Shape) -> list[Kernel]:
     """Kernels that selective recompute runs again: attention's core."""
     cores = [o for o in layer.operators if isinstance(o, Attention)]
-    return [k for o in cores for k in _kernels(o, shape, layer, back=False)]
+    return [k for o in cores for k in kernels_of(o, shape, layer, back=False)]
 
 
-def _kernels(operator: Operator, shape: Shape, layer: Layer, *, back: bool) -> list[Kernel]:
+def kernels_of(operator: Operator, shape: Shape, layer: Layer, *, back: bool) -> list[Kernel]:
+    """Kernels of one operator of a layer, forward or backward."""
     match operator:
         case Matmul():
             return _matmul(operator, shape, layer, back=back)
