@@ -16,6 +16,8 @@ US = 1e-6
 NS = 1e-9
 
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?B)?", re.IGNORECASE)
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(us|ms|s)", re.IGNORECASE)
+_SECONDS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 _FACTORS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _LARGEST = 2**50
 
@@ -47,6 +49,18 @@ def parse_size(text: str) -> int:
             remedy="give a size in that range",
         )
     return size
+
+
+def parse_time(text: str) -> float:
+    """Time [s] of "500us", "2ms" or "1.5s"; UsageError for anything else."""
+    match = _TIME.fullmatch(text.strip())
+    if not match:
+        raise UsageError(
+            f"{text!r} is not a time",
+            why="a time is a number and its unit: us, ms or s",
+            remedy="write for example 500us or 2ms",
+        )
+    return float(match[1]) * _SECONDS[match[2].lower()]
 
 
 def parse_sizes(text: str) -> list[int]:

@@ -12,6 +12,7 @@ from wirespeed.collectives import bounds as bounds_module
 from wirespeed.collectives.bounds import bounds_of
 from wirespeed.collectives.forecast import forecast
 from wirespeed.collectives.operation import Collective, Operation
+from wirespeed.network import _cuts as cuts_module
 from wirespeed.topology.change import parse_change
 from wirespeed.topology.cluster import Cluster, Group, build_cluster, changed, everyone
 from wirespeed.topology.fabrics.clos import ClosDesign
@@ -224,7 +225,19 @@ def test_a_root_behind_a_slow_link_holds_up_a_broadcast_and_another_does_not() -
     assert slow.network == pytest.approx(10 * fast.network)
 
 
-def test_a_dragonfly_too_dense_to_search_still_has_the_bounds_of_its_nodes() -> None:
+def test_a_group_of_a_dragonfly_is_searched_though_its_switches_are_all_joined() -> None:
+    # 32 switches, of which those without ranks are alike: what trying every split finds.
+    for nodes, gpus in ((2, 1), (4, 1)):
+        cluster = many(switched(gpus, nvlink=0), nodes, DRAGONFLY)
+        for operation in (Operation.ALLTOALL, Operation.SENDRECV):
+            bounds = bounds_of(operation, *whole(cluster))
+            assert bounds.network == pytest.approx(by_trying_all(operation, *whole(cluster)))
+
+
+def test_a_dragonfly_too_dense_to_search_still_has_the_bounds_of_its_nodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cuts_module, "_WIDEST", 2**6)
     cluster = many(switched(8), 2, DRAGONFLY)
     for operation in OPERATIONS:
         bounds = bounds_of(operation, *whole(cluster))

@@ -75,6 +75,42 @@ def test_the_senders_that_it_names_have_that_cut(
     assert nx.maximum_flow_value(graph, "s", "t") == pytest.approx(table.capacity[k])
 
 
+@st.composite
+def cliques(draw: st.DrawFn) -> tuple[list[tuple[int, int, float]], list[int]]:
+    """Terminals on some of the switches that all are joined with each other, most of them alike."""
+    terminals, hubs = draw(st.integers(2, 4)), draw(st.integers(3, 6))
+    switches = range(terminals, terminals + hubs)
+    width = draw(st.sampled_from([0.5, 1.0, 2.0]))
+    arcs = [(a, b, width) for a in switches for b in switches if a != b]
+    for terminal in range(terminals):
+        hub, rate = draw(st.sampled_from(switches)), draw(st.sampled_from([1.0, 2.0, 3.0]))
+        arcs += [(terminal, hub, rate), (hub, terminal, draw(st.sampled_from([rate, 1.0])))]
+    cable = draw(st.integers(0, len(arcs) - 1))
+    slow = draw(st.sampled_from([1.0, 0.5]))
+    arcs[cable] = (*arcs[cable][:2], arcs[cable][2] * slow)
+    return arcs, list(range(terminals))
+
+
+@settings(max_examples=100)
+@given(cliques())
+def test_switches_of_a_clique_that_are_alike_are_one(
+    case: tuple[list[tuple[int, int, float]], list[int]],
+) -> None:
+    arcs, terminals = case
+    simple = simplify(Arcs.of(*zip(*arcs, strict=True)), terminals)
+    table = least_cuts(simple, terminals)
+    assert table is not None
+    expected = [all_cuts(arcs, terminals, k) for k in range(1, len(terminals))]
+    assert table.capacity[1:-1] == pytest.approx(expected)
+
+
+def test_a_clique_without_terminals_of_its_own_all_but_falls_away() -> None:
+    hubs = range(2, 34)
+    arcs = [(a, b, 1.0) for a in hubs for b in hubs if a != b]
+    arcs += [(0, 2, 9.0), (2, 0, 9.0), (1, 3, 9.0), (3, 1, 9.0)]
+    assert len(simplify(Arcs.of(*zip(*arcs, strict=True)), [0, 1]).vertices) <= 8
+
+
 def star(ends: int, capacity: float) -> list[tuple[int, int, float]]:
     hub = ends
     return [(e, hub, capacity) for e in range(ends)] + [(hub, e, capacity) for e in range(ends)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -15,7 +16,8 @@ from wirespeed.planning.faults import FaultReport, FaultRow, faults
 from wirespeed.topology.address import name_of
 from wirespeed.topology.change import parse_change
 from wirespeed.topology.cluster import Cluster, Group, build_cluster, changed, everyone
-from wirespeed.topology.fabrics.generic import FAT_TREE, RAIL_OPTIMISED
+from wirespeed.topology.fabrics.generic import FAT_TREE, LEAF_SPINE, RAIL_OPTIMISED
+from wirespeed.topology.fabrics.sizing import Tier
 from wirespeed.topology.kinds import ComponentKind
 
 SIZE = 2**30
@@ -160,6 +162,20 @@ def test_lost_lanes_cost_more_the_more_are_lost() -> None:
     rows = rows_of(preset_cluster("dgx-h100"))
     one, half = (of_kind(rows, "gpu0-node0/nvswitch2", end) for end in ("=0.75", "=0.5"))
     assert 1 < one.slowdown < half.slowdown
+
+
+def test_of_a_trunk_one_cable_may_be_lost_or_all() -> None:
+    design = replace(LEAF_SPINE, leaf=Tier(48, oversubscription=2.0), spine=Tier(48))
+    cluster = many(switched(8), 16, design)
+    rows = rows_of(cluster, Collective(Operation.ALLTOALL))
+    # 16 cables up in two trunks: without one of them seven carry what eight did.
+    one, half, gone = (
+        of_kind(rows, "leaf0-spine0", end).slowdown for end in ("=0.875", "=0.5", "=down")
+    )
+    assert one == pytest.approx(8 / 7, rel=0.02)
+    assert half == pytest.approx(2, rel=0.05)
+    # The other trunk takes it all, evenly.
+    assert gone == pytest.approx(2, rel=0.05)
 
 
 def test_a_collective_that_never_ran_has_no_list() -> None:

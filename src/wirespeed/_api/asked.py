@@ -15,10 +15,11 @@ from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.siblings import groups_alike
 from wirespeed.comparison.words import DTYPE_NAMES, dtype_word
 from wirespeed.errors import UnknownName, UsageError
+from wirespeed.topology.address import name_of
 from wirespeed.topology.cluster import Cluster, Group, everyone
 from wirespeed.topology.ranks import parse_ranks
 from wirespeed.topology.software import Software
-from wirespeed.units import parse_size, parse_sizes
+from wirespeed.units import parse_size, parse_sizes, parse_time
 
 On = Source | Cluster
 Sizes = str | int | Sequence[int]
@@ -95,6 +96,27 @@ def _job(word: str, target: Cluster) -> Job:
         )
     group = group_of(ranks or None, target) or everyone(target)
     return Job(asked_for(op, "float", "process"), group, parse_size(size), word)
+
+
+def late_of(
+    late: str | Sequence[str], group: Group | None, target: Cluster
+) -> dict[str, tuple[int, float]]:
+    """Late ranks written as `3=2ms` or `node1/gpu0=500us`: the rank in the group, and seconds."""
+    members = (group or everyone(target)).gpus.tolist()
+    found: dict[str, tuple[int, float]] = {}
+    for word in [late] if isinstance(late, str) else late:
+        who, _, time = word.partition("=")
+        for gpu in parse_ranks(who, target).gpus.tolist():
+            if gpu not in members:
+                raise UsageError(
+                    f"{word!r} is late for a call of others",
+                    where="--late",
+                    why="that GPU takes no part",
+                    remedy="name one of those that --ranks has",
+                )
+            name = f"{name_of(target.topology, gpu)}={time}"
+            found[name] = members.index(gpu), parse_time(time)
+    return found
 
 
 def sizes_of(sizes: Sizes) -> list[int]:

@@ -18,6 +18,7 @@ from wirespeed._api.asked import (
     forced,
     group_of,
     jobs_of,
+    late_of,
     on_cluster,
     siblings_of,
     sizes_of,
@@ -31,6 +32,7 @@ from wirespeed.collectives.loads import load_report
 from wirespeed.collectives.operation import parse_operation
 from wirespeed.collectives.result import CollectiveForecast
 from wirespeed.comparison.bands import bands_for, with_bands
+from wirespeed.planning.delays import late_row
 from wirespeed.topology.cluster import everyone
 
 DEFAULT_SIZES = "8:16G"
@@ -62,6 +64,7 @@ def collective(
     symmetric: bool = False,
     siblings: Siblings = False,
     beside: str | Sequence[str] = (),
+    late: str | Sequence[str] = (),
     explain: bool = False,
     loads: bool = False,
 ) -> CollectiveForecast:
@@ -82,6 +85,8 @@ def collective(
             or a list, each written as `ranks` is.
         beside: other jobs that repeat their calls meanwhile, each "alltoall:64M" or
             "all_reduce:1G@0-7": what it then takes, and what they lose.
+        late: ranks that arrive later than the others, each "3=2ms" or "node1/gpu0=500us": what the
+            largest size then takes, message by message.
         explain: also list what the library chose from.
         loads: also list what the largest size puts on every resource, siblings included.
 
@@ -97,13 +102,18 @@ def collective(
     if target.parameters.digest == bands_for():
         result = with_bands(result, target, group or everyone(target))
     members = group or everyone(target)
-    shown = at_median_seed(asked, target, members, max(bytes_), alike) if loads or jobs else target
+    shown = target
+    if loads or jobs or late:
+        shown = at_median_seed(asked, target, members, max(bytes_), alike)
     if loads:
         report = load_report(asked, shown, members, max(bytes_), siblings=alike)
         result = msgspec.structs.replace(result, loads=(report,))
     if jobs:
         together = beside_rows(asked, shown, members, bytes_, jobs, alike)
         result = msgspec.structs.replace(result, beside=together)
+    if late:
+        row = late_row(asked, shown, max(bytes_), late_of(late, group, target), members)
+        result = msgspec.structs.replace(result, late=(row,))
     inputs = inputs_of(
         op=asked.operation.value,
         on=on,
@@ -118,6 +128,7 @@ def collective(
         symmetric=symmetric or None,
         siblings=siblings or None,
         beside=[job.name for job in jobs] or None,
+        late=[late] if isinstance(late, str) else list(late) or None,
         library=str(target.software),
         fabric=target.fabric or None,
         env=dict(target.software.env),

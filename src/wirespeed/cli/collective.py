@@ -30,6 +30,7 @@ def collective(
     launch: Annotated[Literal["process", "thread", "graph"], Parameter(group=LIBRARY)] = "process",
     siblings: Annotated[bool, Parameter(group=LIBRARY, negative=())] = False,
     beside: Annotated[tuple[str, ...], Parameter(group=LIBRARY, negative=())] = (),
+    late: Annotated[tuple[str, ...], Parameter(group=LIBRARY, negative=())] = (),
     explain: Annotated[bool, Parameter(group=OUTPUT)] = False,
     loads: Annotated[bool, Parameter(group=OUTPUT)] = False,
     to: Annotated[Literal["dot"] | None, Parameter(group=OUTPUT)] = None,
@@ -58,6 +59,9 @@ def collective(
     beside
         Another job that repeats its call meanwhile: alltoall:64M, or all_reduce:1G@0-7 for some
         of the ranks. May be repeated.
+    late
+        Ranks that arrive later than the others: 3=2ms or node1/gpu0=500us. May be repeated. What
+        the largest size then takes, message by message: for rings and straight messages.
     explain
         Also what the library chose from, with its own estimate and ours.
     loads
@@ -89,6 +93,7 @@ def collective(
             proto=library.proto,
             siblings=siblings,
             beside=beside,
+            late=late,
             explain=explain,
             loads=loads,
         )

@@ -137,6 +137,22 @@ class BesideRow(msgspec.Struct, frozen=True):
     """Share of its time that all want of it together; below 1 there is enough."""
 
 
+class LateRow(msgspec.Struct, frozen=True):
+    """The largest size when some ranks arrive late."""
+
+    nodes: int
+    size_bytes: int
+    late: tuple[str, ...]
+    """Who is late, as it was asked for."""
+    algorithm: str
+    time_us: float
+    """With nobody late, by the same events."""
+    late_us: float
+    """From the first rank's arrival to the end of the last."""
+    waited_us: float
+    """How much later it ends."""
+
+
 class CollectiveForecast(
     Result, frozen=True, kw_only=True, tag_field="schema", tag="wirespeed.collective/1"
 ):
@@ -155,6 +171,8 @@ class CollectiveForecast(
     """What the largest size puts on every resource, where it was asked for."""
     beside: tuple[BesideRow, ...] = ()
     """Each size while other jobs run, where such were named."""
+    late: tuple[LateRow, ...] = ()
+    """The largest size with the late ranks that were named."""
 
 
 def joined(forecasts: Sequence[CollectiveForecast]) -> CollectiveForecast:
@@ -171,6 +189,7 @@ def joined(forecasts: Sequence[CollectiveForecast]) -> CollectiveForecast:
         options=tuple(option for f in forecasts for option in f.options),
         loads=tuple(report for f in forecasts for report in f.loads),
         beside=tuple(row for f in forecasts for row in f.beside),
+        late=tuple(row for f in forecasts for row in f.late),
     )
 
 

@@ -136,4 +136,32 @@ def _merge_alike(arcs: Arcs, stay: frozenset[int]) -> set[int]:
             around = arcs.neighbours(vertex)
             _contract(arcs, vertex, twin)
             touched |= {*around, twin}
-    return touched
+    return touched | _merge_joined(arcs, stay)
+
+
+def _merge_joined(arcs: Arcs, stay: frozenset[int]) -> set[int]:
+    """Joins vertices that differ in nothing but that an arc each way joins them, as in a clique.
+
+    For any sides of the others both gain or lose alike, and apart they pay for the arc as well.
+    """
+    first: dict[tuple[tuple[int, float, float], ...], int] = {}
+    touched: set[int] = set()
+    for vertex in sorted(arcs.vertices - stay):
+        out, into = arcs.out.get(vertex, {}), arcs.into.get(vertex, {})
+        around = [
+            (v, _rounded(out.get(v, 0.0)), _rounded(into.get(v, 0.0)))
+            for v in arcs.neighbours(vertex)
+        ]
+        # With itself as if joined to itself, each of them has the same neighbours.
+        for both in {there for _, there, back in around if there == back}:
+            key = tuple(sorted([*around, (vertex, both, both)]))
+            twin = first.setdefault(key, vertex)
+            if twin != vertex and twin in arcs.neighbours(vertex):
+                touched |= {*arcs.neighbours(vertex), twin}
+                _contract(arcs, vertex, twin)
+                break
+    return touched - {vertex for vertex in touched if not arcs.neighbours(vertex)}
+
+
+def _rounded(capacity: float) -> float:
+    return float(f"{capacity:.{_SAME}g}")

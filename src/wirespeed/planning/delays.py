@@ -20,10 +20,12 @@ from wirespeed.collectives.costs import cost_class, costs_of
 from wirespeed.collectives.laid import overhead
 from wirespeed.collectives.operation import COPIES, Collective
 from wirespeed.collectives.protocol import Protocol
+from wirespeed.collectives.result import LateRow
 from wirespeed.collectives.schedule import Transfers
 from wirespeed.errors import Infeasible, UsageError
 from wirespeed.network import After, Uses, simulate
 from wirespeed.topology.cluster import Cluster, Group, everyone
+from wirespeed.units import US
 
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
@@ -78,6 +80,26 @@ def delayed(
     return Delayed(ends[0] + rest, ends[0] - ends[1], candidate.algorithm)
 
 
+def late_row(
+    collective: Collective,
+    cluster: Cluster,
+    size: int,
+    late: Mapping[str, tuple[int, float]],
+    group: Group,
+) -> LateRow:
+    """`delayed` as a row of a result; `late` has ranks and seconds by the words that name them."""
+    found = delayed(collective, cluster, size, dict(late.values()), group)
+    return LateRow(
+        nodes=len(np.unique(cluster.topology.node[group.gpus])),
+        size_bytes=size,
+        late=tuple(late),
+        algorithm=found.algorithm,
+        time_us=(found.time - found.waited) / US,
+        late_us=found.time / US,
+        waited_us=found.waited / US,
+    )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Flow:
     """[t] all messages of a call: who, how many bytes, on what, after which."""
@@ -95,7 +117,7 @@ def _flow(
     schedule = schedule_named(candidate.algorithm, collective, cluster, group)
     if candidate.algorithm not in ("Ring", "Direct"):
         raise Infeasible(
-            f"late ranks of a {candidate.algorithm}",
+            f"late ranks of {candidate.algorithm}",
             why="only rings and straight messages are followed message by message",
             remedy="force one with --algo Ring",
         )

@@ -175,7 +175,7 @@ def single_faults(
         if idle or topology.capacity[cable.example] == 0:
             continue
         name = "-".join(name_of(topology, end) for end in ends)
-        for share in _shares(kind_, int(topology.lanes[cable.example])):
+        for share in _shares(kind_, _strands(topology, cable.example)):
             change = Change(ChangeKind.RESOURCE, name, share)
             yield change, cable.count, 2 * cable.kind + 1
     yield from ((change, 1, -1 - k) for k, change in enumerate(_missing(cluster)))
@@ -205,9 +205,18 @@ def _weights(topology: Topology, busy: Floats) -> tuple[Floats, Floats]:
     return on_link, on_part
 
 
-def _shares(kind: LinkKind, lanes: int) -> tuple[float, ...]:
-    """Down, half, and of NVLinks one lost where there are several."""
-    lost = (round((lanes - 1) / lanes, 4),) if kind in _WITH_LANES[:2] and lanes > 2 else ()
+def _strands(topology: Topology, link: int) -> int:
+    """How many NVLinks a link is, or how many cables join two switches side by side."""
+    if topology.link_kind[link] != LinkKind.NETWORK:
+        return int(topology.lanes[link])
+    beside = topology.source == topology.source[link]
+    return int((beside & (topology.target == topology.target[link])).sum())
+
+
+def _shares(kind: LinkKind, strands: int) -> tuple[float, ...]:
+    """Down, half, and of several NVLinks or cables side by side one lost."""
+    several = kind in (*_WITH_LANES[:2], LinkKind.NETWORK) and strands > 2
+    lost = (round((strands - 1) / strands, 4),) if several else ()
     return (0.0, 0.5, *lost)
 
 

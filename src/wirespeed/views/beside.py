@@ -1,10 +1,10 @@
-"""A call while other jobs run: what it then takes, what they lose, and what all fight for."""
+"""A call while other jobs run, or some ranks are late: what it takes, and what that costs whom."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from wirespeed.collectives.result import BesideRow
+from wirespeed.collectives.result import BesideRow, LateRow
 from wirespeed.units import format_size
 from wirespeed.views.document import Block, Column, Heading, Sentence, Table
 from wirespeed.views.words import number, percent
@@ -33,6 +33,17 @@ def beside(rows: Sequence[BesideRow]) -> Iterator[Block]:
     yield Sentence(
         f"At {format_size(last.size_bytes)} they want {percent(last.wanted)} of {last.shared}; "
         "each gets an equal part of it, or all that it wants where that is less."
+    )
+
+
+def late(row: LateRow) -> Iterator[Block]:
+    """Who is late, and how much later the call ends for it."""
+    yield Heading(f"With {', '.join(row.late)} late")
+    size = format_size(row.size_bytes)
+    yield Sentence(
+        f"{size} ends {number(row.waited_us)} us later, {number(row.late_us)} us after the first "
+        f"rank has come; with all there at once it takes {number(row.time_us)} us "
+        f"({row.algorithm}, message by message)."
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from wirespeed.collectives.result import CollectiveForecast, ForecastRow, Option, RoutingSpread
 from wirespeed.units import format_size
-from wirespeed.views.beside import beside
+from wirespeed.views.beside import beside, late
 from wirespeed.views.document import Block, Column, Document, Facts, Heading, Items, Sentence, Table
 from wirespeed.views.drop import drop
 from wirespeed.views.loads import loads
@@ -43,6 +43,9 @@ def _blocks(forecast: CollectiveForecast) -> Iterator[Block]:
                 yield from loads(report)
         if together := [row for row in forecast.beside if row.nodes == first.nodes]:
             yield from beside(together)
+        for one in forecast.late:
+            if one.nodes == first.nodes:
+                yield from late(one)
         if options := [o for o in forecast.options if o.nodes == first.nodes]:
             yield from _explained(options)
     if len(tables) > 1:

@@ -117,11 +117,18 @@ def reroute(
 def _keys(
     wiring: ClosWiring, a: Ids, b: Ids, plane: int, routing: Routing, seed: int
 ) -> tuple[Ids, ...]:
-    """Four numbers a transfer by which it picks among what is left."""
+    """Four numbers a transfer by which it picks among what is left.
+
+    By destination they run on from one slot of a spine to its next, so that those of a spine or a
+    cable that is gone spread evenly over the others.
+    """
     if routing is Routing.ECMP:
         key = flow_hash(a, b, ~seed - (plane << 32))
         return tuple(draw(key, part, 2**16) for part in range(4))
-    turn = wiring.slot[b] + wiring.place[wiring.leaf[b]]
+    shape, slot = wiring.shape, wiring.slot[b]
+    round_, uplink = np.divmod(slot, max(shape.uplinks, 1))
+    trunk, spine = np.divmod(uplink, max(shape.spines, 1))
+    turn = round_ * shape.uplinks + spine * shape.trunk + trunk + wiring.place[wiring.leaf[b]]
     return (turn, turn, turn, turn)
 
 
