@@ -6,7 +6,10 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
+
+import msgspec
 
 from wirespeed._api.check import ClusterOf, cluster_for, notices_of
 from wirespeed._api.clusters import cluster
@@ -34,6 +37,7 @@ from wirespeed.inventory import Resolved
 from wirespeed.inventory.archives import Text, folders_as_hosts, unpacked
 from wirespeed.inventory.combined import combine
 from wirespeed.inventory.live import live_texts
+from wirespeed.inventory.log_node import is_log
 from wirespeed.inventory.source import of_host
 from wirespeed.readers import decode, raw_lines, read_parts
 from wirespeed.readers.records import are_records, read_records
@@ -135,10 +139,16 @@ def _on_evidence(read: _Read, on: Cluster | ClusterOf | str | None) -> DoctorRep
     resolved = _machine(read, on)
     make = _maker(on, resolved)
     compared, left = list[Compared](), list[tuple[str, str]]()
+    known: dict[object, Compared] = {}
     for evidence in read.evidence:
+        inputs = _inputs_of(evidence)
         for measured in evidence.measurements:
+            # Copies between all pairs come in thousands, and in a paste often twice.
+            asked = (inputs, _without_lines(measured)) if measured.source else object()
             try:
-                compared.append(_compared(evidence, measured, make))
+                if asked not in known:
+                    known[asked] = _compared(evidence, measured, make)
+                compared.append(replace(known[asked], measurement=measured))
             except WirespeedError as error:
                 left.append((evidence.file, f"{measured.operation}: {error.what}"))
     machine = resolved.machine if resolved else None
@@ -162,6 +172,16 @@ def _on_evidence(read: _Read, on: Cluster | ClusterOf | str | None) -> DoctorRep
         comparison=comparison_of(check) if check else None,
         attribution=worst.diagnosis.causes if worst else (),
     )
+
+
+def _inputs_of(evidence: Evidence) -> frozenset[object]:
+    """What a text says of its run, wherever it says it."""
+    return frozenset((fact.subject, fact.attribute, fact.value) for fact in evidence.facts)
+
+
+def _without_lines(measured: Measurement) -> Measurement:
+    rows = tuple(msgspec.structs.replace(row, line=0) for row in measured.rows)
+    return msgspec.structs.replace(measured, rows=rows)
 
 
 def _compared(evidence: Evidence, measured: Measurement, make: ClusterOf | None) -> Compared:
@@ -194,10 +214,14 @@ def _machine(read: _Read, on: Cluster | ClusterOf | str | None) -> Resolved | No
     except WirespeedError as error:
         read.notices.append(Notice("machine-not-known", f"the machine stays open: {error.what}"))
         return None
+    software = found.software
+    if software and any(part.measurements and is_log(part) for part in parts):
+        # A run with a log of its own was made under what that says, and nothing else.
+        software = replace(software, env={})
     return Resolved(
         found.machine,
         nodes=found.nodes,
-        software=found.software,
+        software=software,
         evidence=tuple(parts),
         design=found.design,
     )
@@ -214,7 +238,7 @@ def _maker(on: Cluster | ClusterOf | str | None, resolved: Resolved | None) -> C
     if source is None:
         return None
     named = source
-    return lambda nodes: cluster(named, nodes=nodes)
+    return cache(lambda nodes: cluster(named, nodes=nodes))
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:

@@ -42,6 +42,8 @@ class Unwrapped:
     kind: str
     whole: Piece
     parts: tuple[Piece, ...] = ()
+    passed_over: bool = False
+    """Whether every reader passes over such a prefix anyway."""
 
 
 def unwrapped(piece: Piece) -> Iterator[Unwrapped]:
@@ -66,7 +68,8 @@ def unwrapped(piece: Piece) -> Iterator[Unwrapped]:
             said = _who(kind, last, piece.host)
             parts.setdefault(last, Piece(host=said, command=piece.command)).add(stripped, number)
         told = tuple(parts.values()) if kind != "time" else ()
-        yield Unwrapped(kind, whole, told)
+        plain = kind == "rank" and all(match is None or match["a"] or match["b"] for match in found)
+        yield Unwrapped(kind, whole, told, plain)
 
 
 def _name(match: re.Match[str]) -> str:
