@@ -1,7 +1,8 @@
 """unwrapped: a text without what launchers and loggers put before each of its lines.
 
 Time stamps; the host's name of parallel shells (`node-0: `, `[node-0] `, `node-0 | `,
-`[pod/node-0/main] `); ranks (`0: `, `[1,0]<stdout>:`, `[rank0]:`).
+`[pod/node-0/main] `); ranks (`0: `, `[1,0]<stdout>:`, `[rank0]:`,
+`(Worker pid=7)`).
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ _STAMP = re.compile(
 )
 _HOST = re.compile(
     r"\[pod/(?P<d>[A-Za-z][\w.-]{0,120})/[\w.-]{1,120}\] ?|"
-    r"(?P<a>[A-Za-z][\w.-]{0,120}):(?: |$)|\[(?P<b>[A-Za-z][\w.-]{0,120})\]:?(?: |$)|"
+    r"(?P<a>[A-Za-z][\w.-]{0,120}):(?: |$)|"
+    r"\[(?P<b>(?!(?:rank|default|task)\d)[A-Za-z][\w.-]{0,120})\]:?(?: |$)|"
     r"(?P<c>[A-Za-z][\w.-]{0,120}) {0,20}\|(?: |$)"
 )
 _RANK = re.compile(
     r"\s{0,8}(?:\[\d+,(?P<a>\d+)\]<std(?:out|err)>: ?|(?P<b>\d+): |"
-    r"\[(?:rank|default|task) ?(?P<c>\d+)\]:? ?|(?:rank|task) ?(?P<d>\d+): ?)"
+    r"\[(?:rank|default|task) ?(?P<c>\d+)\]:? ?|(?:rank|task) ?(?P<d>\d+): ?|"
+    r"\([A-Za-z_]\w{0,60} (?:rank=\d+, )?pid=(?P<e>\d+)[^()]{0,60}\) ?)"
 )
 
 
