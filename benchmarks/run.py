@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from math import log
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
@@ -19,19 +20,21 @@ from typing import NamedTuple
 HERE = Path(__file__).resolve().parent
 RECORDS = HERE.parents[1] / "shared" / "validation" / "collectives.json"
 PYTHON = sys.executable
-WIRESPEED = str(Path(sys.executable).with_name("wirespeed"))
+SCRIPT = Path(sys.executable).with_name("wirespeed")
+WIRESPEED = [str(SCRIPT)] if SCRIPT.exists() else [PYTHON, "-m", "wirespeed"]
 MAXRSS_BYTES = 1 if sys.platform == "darwin" else 1024
 LONG_S = 3.0
 """From here on a case is run a few times only."""
 
 
 class Case(NamedTuple):
-    """A command and what it may cost; no target where None."""
+    """A command and what it may cost; no target where None. `gpus` where it is one of a series."""
 
     name: str
     command: Sequence[str]
     target_s: float | None = None
     target_MiB: float | None = None
+    gpus: int = 0
 
 
 class Run(NamedTuple):
@@ -44,7 +47,7 @@ class Run(NamedTuple):
 def collective(operation: str, nodes: int | str, *more: str) -> list[str]:
     """A forecast on DGX H100: 8 GPUs a node, each with a NIC of 50 GB/s."""
     return [
-        *(WIRESPEED, "collective", operation, "--on", "dgx-h100", "--nodes", str(nodes)),
+        *(*WIRESPEED, "collective", operation, "--on", "dgx-h100", "--nodes", str(nodes)),
         *more,
     ]
 
@@ -61,7 +64,7 @@ def alltoall(nodes: int, *more: str) -> list[str]:
 
 def domain() -> list[str]:
     """The same on the 256 GPUs that two levels of NVSwitches join."""
-    return [WIRESPEED, "collective", "alltoall", "--on", "dgx-gh200", "--sizes", "256M"]
+    return [*WIRESPEED, "collective", "alltoall", "--on", "dgx-gh200", "--sizes", "256M"]
 
 
 def network(case: str) -> list[str]:
@@ -79,30 +82,31 @@ GROUPS: dict[str, list[Case]] = {
         Case("python -c pass", [PYTHON, "-c", "pass"]),
         Case("import numpy", [PYTHON, "-c", "import numpy"]),
         Case("import wirespeed", [PYTHON, "-c", "import wirespeed"], 0.150),
-        Case("--help", [WIRESPEED, "--help"], 0.300),
-        Case("topo, a preset", [WIRESPEED, "topo", "dgx-h100"], 0.5),
-        Case("topo, a matrix", [WIRESPEED, "topo", EXAMPLE]),
+        Case("--help", [*WIRESPEED, "--help"], 0.300),
+        Case("topo, a preset", [*WIRESPEED, "topo", "dgx-h100"], 0.5),
+        Case("topo, a matrix", [*WIRESPEED, "topo", EXAMPLE]),
         Case("collective, a preset", collective("all_reduce", 1), 0.5),
         Case("collective, 1,2,4,16 nodes", collective("all_reduce", "1,2,4,16"), 0.5),
     ],
     "Ring all_reduce, 1 GiB": [
-        Case("256 GPUs", ring(32)),
-        Case("1,024 GPUs", ring(128)),
-        Case("4,096 GPUs", ring(512), 0.6, 200),
-        Case("16,384 GPUs", ring(2048)),
-        Case("131,072 GPUs", ring(16384), 2.5, 1024),
+        Case("256 GPUs", ring(32), gpus=256),
+        Case("1,024 GPUs", ring(128), gpus=1024),
+        Case("4,096 GPUs", ring(512), 0.6, 200, gpus=4096),
+        Case("16,384 GPUs", ring(2048), gpus=16384),
+        Case("131,072 GPUs", ring(16384), 2.5, 1024, gpus=131072),
+        Case("131,072, the load of every link", ring(16384, "--loads"), 2.5, 1024),
         Case("131,072, a spine link at half", ring(16384, *SLOW), 4.0, 1024),
     ],
     "alltoall, 256 MiB a rank": [
-        Case("256 GPUs", alltoall(32)),
-        Case("1,024 GPUs", alltoall(128)),
+        Case("256 GPUs", alltoall(32), gpus=256),
+        Case("1,024 GPUs", alltoall(128), gpus=1024),
         Case("1,024 GPUs, a hashed flow a pair", alltoall(128, *HASHED), 2.0, 1024),
-        Case("4,096 GPUs", alltoall(512)),
-        Case("16,384 GPUs", alltoall(2048), 2.0, 1024),
+        Case("4,096 GPUs", alltoall(512), gpus=4096),
+        Case("16,384 GPUs", alltoall(2048), 2.0, 1024, gpus=16384),
         Case("16,384, a leaf's cable down", alltoall(2048, *DOWN)),
         Case("16,384, that, sprayed", alltoall(2048, *DOWN, "--change", "routing=spray")),
         Case("16,384, hashed", alltoall(2048, "--change", "routing=ecmp")),
-        Case("131,072 GPUs", alltoall(16384)),
+        Case("131,072 GPUs", alltoall(16384), gpus=131072),
         Case("256 GPUs of one NVLink domain", domain(), 1.0),
     ],
     "k = 16 fat tree, random flows": [
@@ -110,7 +114,7 @@ GROUPS: dict[str, list[Case]] = {
         Case("1,000 unequal: by events", network("events"), 2.0),
         Case("4,000 unequal: by events", network("events-4000")),
     ],
-    "Records": [Case("validate", [WIRESPEED, "validate", str(RECORDS)], 20.0)]
+    "Records": [Case("validate", [*WIRESPEED, "validate", str(RECORDS)], 20.0)]
     if RECORDS.is_file()
     else [],
 }
@@ -142,7 +146,7 @@ def several(case: Case, runs: int) -> list[Run]:
     return [measure(case.command) for _ in range(runs)]
 
 
-def row(case: Case, runs: Sequence[Run]) -> str:
+def row(case: Case, runs: Sequence[Run], growth: str = "") -> str:
     """One line of the table; the best run is held against the target."""
     seconds = [run.seconds for run in runs]
     peak = max(run.peak_MiB for run in runs)
@@ -151,7 +155,15 @@ def row(case: Case, runs: Sequence[Run]) -> str:
     )
     times = f"{min(seconds):9.3f}{median(seconds):9.3f}{_or_dash(case.target_s, '9.3f')}"
     memory = f"{peak:9.0f}{_or_dash(case.target_MiB, '9.0f')}"
-    return f"  {case.name:34}{times}{memory}{'  over' if missed else ''}"
+    return f"  {case.name:34}{times}{memory}{growth:>9}{'  over' if missed else ''}".rstrip()
+
+
+def growth(case: Case, best: float, before: tuple[int, float] | None) -> str:
+    """How the time of a series has grown since its last case: n^0.5 is twice for four times."""
+    if not case.gpus or before is None:
+        return ""
+    gpus, seconds = before
+    return f"n^{log(best / seconds) / log(case.gpus / gpus):.2f}"
 
 
 def _or_dash(value: float | None, form: str) -> str:
@@ -166,14 +178,19 @@ def main() -> None:
     # As an installed package is: without that a first run would also compile.
     compileall.compile_dir(HERE.parent / "src", quiet=2)
     print(f"{options.runs} runs each, {os.cpu_count()} CPUs, Python {sys.version.split()[0]}")
-    heads = "".join(f"{head:>9}" for head in ("min s", "median s", "target s", "MiB", "target"))
+    names = ("min s", "median s", "target s", "MiB", "target", "growth")
+    heads = "".join(f"{head:>9}" for head in names)
     print(f"{'':36}{heads}")
     for group, cases in GROUPS.items():
         chosen = [case for case in cases if options.only in f"{group}: {case.name}"]
         if chosen:
             print(group)
+        before = None
         for case in chosen:
-            print(row(case, several(case, options.runs)), flush=True)
+            runs = several(case, options.runs)
+            best = min(run.seconds for run in runs)
+            print(row(case, runs, growth(case, best, before)), flush=True)
+            before = (case.gpus, best) if case.gpus else before
     if options.only in "warm":
         subprocess.run([PYTHON, str(HERE / "warm.py")], check=True)
 

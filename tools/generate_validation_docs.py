@@ -110,6 +110,10 @@ def page(result: ValidationReport, records: Sequence[Record], unseen: HeldOut) -
         "",
         *unseen_gpus(unseen),
         "",
+        "## Bands",
+        "",
+        *covered(unseen),
+        "",
         "## By platform and size",
         "",
         *by_size(groups, unseen),
@@ -189,6 +193,28 @@ def unseen_gpus(unseen: HeldOut) -> list[str]:
         cells += [percent(held.median), percent(held.p90), signed(held.bias)]
         lines.append(row([*cells, percent(shipped.median), percent(shipped.p90)]))
     return lines
+
+
+def covered(unseen: HeldOut) -> list[str]:
+    """How often unseen rows lie in their bands, and how wide these are."""
+    names = ("group", "size", "rows", "inside %", "half width %", "median error %")
+    lines = table(*names, "ratio", "80 % within %", "ratio", right=2)
+    for platform in PLATFORMS:
+        for size in SIZES:
+            entry = unseen.bands[platform, size]
+            cells = [PLATFORMS[platform], size_words(size), f"{entry.rows:,}"]
+            cells += [percent(entry.covered), percent(entry.half_width), percent(entry.error)]
+            cells += [f"{entry.half_width / entry.error:.1f}", percent(entry.within)]
+            lines.append(row([*cells, f"{entry.within / entry.error:.1f}"]))
+    return [
+        "Bands made without a row's fold, and the row: 75 to 85 % of the rows of a size are to be",
+        "inside, and half the width is to be 2.5 times the median error at most. Folds weigh alike",
+        "in a band, whatever the number of their rows. The last columns say what is in the way of",
+        "narrower ones: the error that four of five rows keep, over the median error. A band of a",
+        "single width that holds four of five rows cannot be narrower than that.",
+        "",
+        *lines,
+    ]
 
 
 def by_size(groups: Sequence[Group], unseen: HeldOut) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from wirespeed.catalog import parameters
 from wirespeed.readers.records import Record
-from wirespeed.validation.bands import Residual
+from wirespeed.validation.bands import Coverage, Residual, calibrated_shares, coverage
 from wirespeed.validation.fitted import beginning, cross_fitted, fit_all, residuals_of
 from wirespeed.validation.fitting import Sample, collect
 
@@ -44,11 +44,13 @@ class Figures(NamedTuple):
 class HeldOut(NamedTuple):
     """Figures by platform and size with whole folds held out, and of GPUs left out altogether.
 
+    `bands`: by platform and size, how bands do that were made without a row's fold.
     `gpus`: by GPU and platform, the figures when no row of that GPU was fitted on, and those of the
     same rows under the parameters that the package ships.
     """
 
     classes: dict[tuple[str, str], Figures]
+    bands: dict[tuple[str, str], Coverage]
     gpus: dict[tuple[str, str], tuple[Figures, Figures]]
 
 
@@ -57,10 +59,15 @@ def held_out(records: Sequence[Record]) -> HeldOut:
     data = collect(records)
     start = beginning(parameters())
     errors: list[Error] = []
+    residuals: list[Residual] = []
     for fitted, part in cross_fitted(data, start):
-        errors += _errors(part, residuals_of(part, fitted))
+        unseen = residuals_of(part, fitted)
+        residuals += unseen
+        errors += _errors(part, unseen)
     classes = {key: figures(rows) for key, rows in _by_class(errors)}
-    return HeldOut(classes, dict(_gpus(records)))
+    covered = coverage(residuals, calibrated_shares(residuals))
+    bands = {(entry.platform, entry.size): entry for entry in covered}
+    return HeldOut(classes, bands, dict(_gpus(records)))
 
 
 def _gpus(

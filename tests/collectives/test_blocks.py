@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from collectives.collective_cases import cluster, group, machine
+from collectives.collective_cases import cluster, group, machine, rows
 from wirespeed.collectives.blocks import carry_block
 from wirespeed.collectives.carry import Carrier
 from wirespeed.collectives.schedule import Block
@@ -114,3 +114,26 @@ def test_among_some_of_the_gpus(ranks: list[int]):
 def test_on_other_machines(preset: str, units: int):
     on = cluster(preset, units)
     assert_counted(on, everyone(on))
+
+
+def test_nodes_of_one_rack_stand_at_several_leaves_whatever_the_order_of_their_ranks():
+    on = cluster("gb200-nvl72", 2)
+    draw = np.random.default_rng(5)
+    for _ in range(8):
+        ranks = np.sort(draw.choice(144, 60, replace=False))
+        assert_counted(on, group(on, ranks.tolist()))
+        assert_counted(on, group(on, draw.permutation(ranks).tolist()))
+
+
+@pytest.mark.parametrize("name", ["dgx-1v", "gh200-4", "polaris", "mi250x-8", "dgx-h100"])
+def test_an_alltoall_does_not_depend_on_the_order_of_ranks(name: str):
+    # Nodes take part with different numbers of GPUs: one alone, which nobody hands data to, too.
+    on, draw = cluster(name, 3), np.random.default_rng(3)
+    size = len(everyone(on)) // 3
+    for _ in range(6):
+        ranks = draw.choice(2 * size, size, replace=False).tolist()
+        (first, second) = (
+            rows("alltoall", on, [2**20], group(on, chosen))[0].time_us
+            for chosen in ([*ranks, 2 * size], [2 * size, *ranks])
+        )
+        assert first == pytest.approx(second)

@@ -224,6 +224,14 @@ def test_a_root_behind_a_slow_link_holds_up_a_broadcast_and_another_does_not() -
     assert slow.network == pytest.approx(10 * fast.network)
 
 
+def test_a_dragonfly_too_dense_to_search_still_has_the_bounds_of_its_nodes() -> None:
+    cluster = many(switched(8), 2, DRAGONFLY)
+    for operation in OPERATIONS:
+        bounds = bounds_of(operation, *whole(cluster))
+        assert 0 < bounds.with_network(SIZE) < np.inf, operation
+        assert bounds.cut
+
+
 def test_without_switches_that_add_up_both_bounds_are_one() -> None:
     cluster = build_cluster(switched(8, gpu="a100"))
     bounds = bounds_of(Operation.ALL_REDUCE, *whole(cluster))

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from collectives.bound_cases import preset_cluster
-from wirespeed.collectives.candidates import time_of
+from wirespeed.collectives.candidates import taken, time_of
 from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.errors import Infeasible
 from wirespeed.topology.address import name_of
 from wirespeed.topology.change import parse_change
-from wirespeed.topology.cluster import Cluster, changed, everyone
+from wirespeed.topology.cluster import Cluster, Group, changed, everyone
 from wirespeed.topology.kinds import ComponentKind
 
 SIZE = 2**26
@@ -77,3 +77,39 @@ def test_a_nic_that_is_cut_off_inside_its_node_is_as_good_as_lost(operation: Ope
         )
     )
     assert cut == pytest.approx(lost)
+
+
+@pytest.mark.parametrize("cable", [">", "-", "<"])
+def test_an_nvlink_that_is_dead_one_way_is_as_good_as_gone_for_switches_that_add_up(
+    cable: str,
+) -> None:
+    ends = ["node0/gpu0", "node0/nvswitch0"]
+    name = ">".join(reversed(ends)) if cable == "<" else cable.join(ends)
+    after = changed(preset_cluster("dgx-h100"), [parse_change(f"{name}=down")])
+    found = taken(Collective(Operation.ALL_REDUCE), after, everyone(after), 2**30)
+    assert found.algorithm == "NVLS"
+    whole = preset_cluster("dgx-h100")
+    sound = taken(Collective(Operation.ALL_REDUCE), whole, everyone(whole), 2**30)
+    # 13 of 18 lanes are left to that GPU, both ways.
+    assert found.per_byte == pytest.approx(18 / 13 * sound.per_byte)
+
+
+def test_whichever_rail_is_lost_an_alltoall_takes_the_same_way_round_it() -> None:
+    # The GPU whose NIC is gone borrows another's; it must not stand in for that one's neighbour.
+    cluster = preset_cluster("dgx-h100", 4)
+    call = Collective(Operation.ALLTOALL)
+    after = [changed(cluster, [parse_change(f"leaf{rail}=down")]) for rail in range(8)]
+    times = [time_of(call, on, everyone(on), 2**30) for on in after]
+    assert times == pytest.approx([times[0]] * 8)
+
+
+def test_a_mesh_uses_its_links_whichever_gpu_is_lost() -> None:
+    # Of MI250X nodes the first and the last GPU are joined by way of one that may be gone.
+    cluster = preset_cluster("mi250x-8")
+    after = [changed(cluster, [parse_change(f"gpu{k}=down")]) for k in range(8)]
+    times = []
+    for on in after:
+        left = everyone(on).gpus
+        left = left[on.topology.capacity[on.topology.links + left] > 0]
+        times.append(time_of(Collective(Operation.ALL_REDUCE), on, Group(left), SIZE))
+    assert times == pytest.approx([times[0]] * 8, rel=1e-3)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 import pytest
 
 from collectives.bound_cases import many, preset_cluster, switched
+from wirespeed.collectives.candidates import time_of
 from wirespeed.collectives.operation import Collective, Operation
 from wirespeed.errors import Infeasible
 from wirespeed.planning.faults import FaultReport, FaultRow, faults
+from wirespeed.topology.address import name_of
 from wirespeed.topology.change import parse_change
 from wirespeed.topology.cluster import Cluster, Group, build_cluster, changed, everyone
 from wirespeed.topology.fabrics.generic import FAT_TREE, RAIL_OPTIMISED
+from wirespeed.topology.kinds import ComponentKind
 
 SIZE = 2**30
 ALL_REDUCE = Collective(Operation.ALL_REDUCE)
@@ -34,10 +39,51 @@ def superpod() -> FaultReport:
 
 @pytest.mark.slow
 def test_alike_faults_are_one_row_with_their_number(superpod: FaultReport) -> None:
-    counts = {row.change.split("/", 1)[-1]: row.count for row in superpod.rows}
+    counts: Counter[str] = Counter()
+    for row in superpod.rows:
+        counts[row.change.split("/", 1)[-1]] += row.count
     assert counts["nic0=down"] == counts["nic0=0.5"] == counts["gpu0=down"] == 128
     assert counts["nvswitch0=down"] == counts["nvswitch2=down"] == 32
     assert {row.change: row.count for row in superpod.rows}["leaf0=down"] == 8
+
+
+@pytest.mark.parametrize(
+    ("preset", "nodes", "kind", "share"),
+    [
+        ("dgx-h100", 3, ComponentKind.NIC, 0.5),
+        ("dgx-h100", 3, ComponentKind.GPU, 0.5),
+        ("dgx-h100", 3, ComponentKind.LEAF, 0.0),
+        pytest.param("mi250x-8", 1, ComponentKind.GPU, 0.0, marks=pytest.mark.slow),
+        ("dgx-1v", 1, ComponentKind.GPU, 0.5),
+        pytest.param("dgx-1v", 2, ComponentKind.GPU, 0.0, marks=pytest.mark.slow),
+    ],
+)
+def test_what_a_row_says_of_one_holds_for_as_many_as_it_counts(
+    preset: str, nodes: int, kind: ComponentKind, share: float
+) -> None:
+    # A tree loads some NICs more than others, a mesh closes rings by which GPU is left.
+    algorithm = "Tree" if preset == "dgx-h100" else "Ring"
+    cluster = changed(preset_cluster(preset, nodes), [parse_change(f"algo={algorithm}")])
+    topology, every = cluster.topology, everyone(cluster).gpus
+    each: Counter[float] = Counter()
+    for part in topology.of_kind(kind):
+        if kind is ComponentKind.NIC and topology.rail[part] < 0:
+            continue
+        word = "down" if share == 0 else str(share)
+        after = changed(cluster, [parse_change(f"{name_of(topology, int(part))}={word}")])
+        left = every[after.topology.capacity[topology.links + every] > 0]
+        each[rounded(time_of(ALL_REDUCE, after, Group(left), SIZE) * 1e6)] += 1
+    told: Counter[float] = Counter()
+    for row in faults(ALL_REDUCE, cluster, SIZE).rows:
+        name, _, value = row.change.partition("=")
+        if value == word and name.rstrip("0123456789").endswith(kind.word) and "-" not in name:
+            told[rounded(row.time_us or 0)] += row.count
+    assert told == each
+
+
+def rounded(microseconds: float) -> float:
+    """To three digits, as equal costs are told."""
+    return float(f"{microseconds:.3g}")
 
 
 def test_every_part_of_the_path_is_in_the_list(superpod: FaultReport) -> None:
@@ -120,6 +166,15 @@ def test_a_collective_that_never_ran_has_no_list() -> None:
     cluster = changed(many(switched(1, nvlink=0), 2, FAT_TREE), [parse_change("node0/nic0=down")])
     with pytest.raises(Infeasible):
         faults(ALL_REDUCE, cluster, SIZE)
+
+
+def test_one_gpu_has_nobody_to_talk_to_but_its_host() -> None:
+    cluster = preset_cluster("gh200")
+    for operation in (Operation.ALL_REDUCE, Operation.ALLTOALL, Operation.P2P_COPY):
+        with pytest.raises(Infeasible, match="on 1 GPU"):
+            faults(Collective(operation), cluster, SIZE)
+    rows = rows_of(cluster, Collective(Operation.H2D))
+    assert of_kind(rows, "gpu0", "gpu0=down").reason == "h2d on 0 GPUs"
 
 
 def test_a_report_goes_to_json_and_back() -> None:

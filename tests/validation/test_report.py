@@ -5,13 +5,22 @@ from __future__ import annotations
 import json
 
 import msgspec
+import numpy as np
 import pytest
 
 from support import shared
+from wirespeed.comparison.bands import BandClass
 from wirespeed.errors import InputError
 from wirespeed.readers.records import read_records
 from wirespeed.topology.result import to_json
-from wirespeed.validation.bands import as_toml, coverage, fit_bands, residuals
+from wirespeed.validation.bands import (
+    Residual,
+    as_toml,
+    calibrated_shares,
+    coverage,
+    fit_bands,
+    residuals,
+)
 from wirespeed.validation.baseline import read_baseline, worsened
 from wirespeed.validation.report import ValidationReport, report
 from wirespeed.validation.scored import score_all
@@ -163,3 +172,39 @@ def test_bands_hold_four_of_five_rows_and_are_written_as_data():
     assert len(inside) == 8
     assert f"low = {band.low}" in as_toml([band], "hash")
     assert {entry.size for entry in coverage(off)} == {">16M", "all"}
+
+
+def test_a_band_weighs_folds_and_not_rows():
+    of = BandClass("nvswitch", ">16M", "all_reduce", "Hopper")
+    many = [Residual(of, "long", 0.0) for _ in range(100)]
+    few = [Residual(of, f"f{k}", 1 / factor - 1) for k, factor in enumerate([0.8, 0.9, 1.1, 1.25])]
+    limits = {(band.low, band.high) for band in fit_bands([*many, *few])}
+    ((low, high),) = limits
+    assert low < 0.9
+    assert high > 1.1
+
+
+def test_generations_that_were_seen_have_the_width_of_all():
+    draw = np.random.default_rng(0)
+    rows = [
+        Residual(BandClass("mesh", ">16M", "all_reduce", gpu), f"{gpu}{k % 5}", error)
+        for gpu, spread in (("Ada", 0.05), ("Volta", 0.2))
+        for k, error in enumerate(draw.normal(0, spread, 60).tolist())
+    ]
+    bands = {(b.operation, b.generation): b for b in fit_bands(rows)}
+    assert bands["all_reduce", "Ada"].rows == 60
+    assert bands["all_reduce", "Ada"].high == bands["all_reduce", "any"].high
+    assert bands["any", "Volta"].low == bands["any", "any"].low
+
+
+def test_calibrated_bands_hold_four_of_five_unseen_rows_of_each_class():
+    draw = np.random.default_rng(1)
+    rows = [
+        Residual(BandClass(platform, "<=64K", "all_reduce", "Hopper"), f"{platform}{fold}", error)
+        for platform, spread in (("nvswitch", 0.05), ("network", 0.5))
+        for fold in range(40)
+        for error in np.expm1(draw.normal(draw.normal(0, spread), spread / 4, 20)).tolist()
+    ]
+    for entry in coverage(rows, calibrated_shares(rows)):
+        assert 0.75 < entry.covered < 0.85
+        assert entry.within > entry.error

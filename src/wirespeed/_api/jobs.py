@@ -18,6 +18,8 @@ from wirespeed.models import Model
 from wirespeed.planning.first_layout import first_layout
 from wirespeed.topology.cluster import Cluster, everyone
 from wirespeed.training.checks import check
+from wirespeed.training.compression import Compression
+from wirespeed.training.conditions import Conditions
 from wirespeed.training.layout import Job, Layout, Precision
 from wirespeed.training.memory import capacity
 
@@ -53,6 +55,9 @@ class Words(msgspec.Struct, frozen=True):
     seq: int | None = None
     precision: str | None = None
     framework: str | None = None
+    conditions: Conditions = Conditions()
+    compression: Compression = Compression()
+    tp_overlap: bool = False
 
 
 def job_of(words: Words, target: Cluster) -> Asked:
@@ -71,7 +76,11 @@ def job_of(words: Words, target: Cluster) -> Asked:
         seq_len=_length(model, words.seq),
         precision=_precision(words.precision, target.machine.gpu),
         framework=words.framework or ("DDP" if model.item == "image" else "Megatron-Core"),
+        conditions=words.conditions,
+        compression=words.compression,
+        tp_overlap=words.tp_overlap,
     )
+    job.conditions.check(target.machine.gpu)
     if job.layout.cp > 1:
         raise Infeasible(
             "context parallelism is not forecast yet",

@@ -19,8 +19,10 @@ from wirespeed.errors import UsageError, WirespeedError
 from wirespeed.planning.scaling import LeftOut, ScalePoint, ScaleReport, scale_report
 from wirespeed.planning.told import sentences
 from wirespeed.topology.cluster import Cluster
+from wirespeed.training.compression import parse_compression
+from wirespeed.training.conditions import Conditions
 from wirespeed.training.forecast import Step, as_forecast, simulate_step
-from wirespeed.training.layout import Layout
+from wirespeed.training.layout import Job, Layout
 from wirespeed.training.result import StepForecast
 
 
@@ -33,6 +35,11 @@ def train(
     seq: int | None = None,
     precision: str | None = None,
     framework: str | None = None,
+    clock: float = 1.0,
+    power_W: float | None = None,
+    jitter: float = 0.0,
+    compress: str | None = None,
+    tp_overlap: bool = False,
     explain: bool = True,
 ) -> StepForecast:
     """The forecast of one training step.
@@ -47,13 +54,30 @@ def train(
         seq: tokens of a sequence; None: as long as the model has room for, at most 8,192.
         precision: fp32, tf32, fp16, bf16, fp8 or nvfp4; None: bf16, or what the GPU has.
         framework: whose habits: Megatron-Core (None), FSDP2, torchtitan, DDP (None for images) …
+        clock: of the GPUs, over the boost clock that peaks are quoted at.
+        power_W: cap of each GPU's power; None: none.
+        jitter: standard deviation of ranks' computing times in a step, over their mean; a step
+            waits for the slowest that is to be expected of so many.
+        compress: gradients on the wires: None as they are, `bf16`, `powersgd:4` (DDP).
+        tp_overlap: tensor parallelism's collectives run beside their products.
         explain: also forecast with each thing twice as fast, and say what would help most.
 
     What was chosen is named in `chosen`. Raises WirespeedError: for a layout that cannot work with
     every reason and the nearest that can.
     """
     target = on_cluster(on)
-    asked = job_of(Words(model, layout, global_batch, seq, precision, framework), target)
+    words = Words(
+        model,
+        layout,
+        global_batch,
+        seq,
+        precision,
+        framework,
+        Conditions(clock, power_W, jitter),
+        parse_compression(compress),
+        tp_overlap,
+    )
+    asked = job_of(words, target)
     step = _stepped(asked, target)
     return _forecast(step, on, target, explain=explain)
 
@@ -79,6 +103,11 @@ def scale(
     seq: int | None = None,
     precision: str | None = None,
     framework: str | None = None,
+    clock: float = 1.0,
+    power_W: float | None = None,
+    jitter: float = 0.0,
+    compress: str | None = None,
+    tp_overlap: bool = False,
     strong: bool = False,
     **options: Any,
 ) -> ScaleReport:
@@ -86,13 +115,24 @@ def scale(
 
     Weak scaling: `global_batch` is that of the fewest nodes and grows with the GPUs; with `strong`
     it stays. Without one, a step has about four million tokens on the most nodes. Data parallelism
-    takes up the GPUs; all else of the layout is that of the fewest nodes that can do it. `options`
-    go to `cluster`. Sizes that cannot be done are left out with the reason.
+    takes up the GPUs; all else of the layout is that of the fewest nodes that can do it. From
+    `clock` to `tp_overlap` as for `train`; `options` go to `cluster`. Sizes that cannot be done are
+    left out with the reason.
     """
     if not nodes:
         raise UsageError("no number of nodes", where="nodes", why="it takes at least one")
     found = resolved(on, gpu=options.pop("gpu", None))
-    words = Words(model, _without_dp(layout), global_batch, seq, precision, framework)
+    words = Words(
+        model,
+        _without_dp(layout),
+        global_batch,
+        seq,
+        precision,
+        framework,
+        Conditions(clock, power_W, jitter),
+        parse_compression(compress),
+        tp_overlap,
+    )
     clusters = {count: cluster(found, nodes=count, **options) for count in sorted(set(nodes))}
     points: list[ScalePoint] = []
     left_out: list[LeftOut] = []
@@ -126,6 +166,11 @@ def scale(
         precision=first.precision,
         framework=first.framework,
         strong=strong or None,
+        clock=None if clock == 1.0 else clock,
+        power_W=power_W,
+        jitter=jitter or None,
+        compress=compress,
+        tp_overlap=tp_overlap or None,
         **{name: value for name, value in options.items() if value},
     )
     return with_inputs(report, inputs)
@@ -172,8 +217,23 @@ def _forecast(step: Step, on: On, target: Cluster, *, explain: bool) -> StepFore
         fabric=target.fabric or None,
         env=dict(target.software.env),
         changes=target.changes,
+        **_unusual(job),
     )
     return with_inputs(result, inputs)
+
+
+def _unusual(job: Job) -> dict[str, Any]:
+    """Conditions and choices of a job that are not the usual ones, by their names here."""
+    met, sent = job.conditions, job.compression
+    name = f"powersgd:{sent.rank}" if sent.scheme == "powersgd" else sent.scheme
+    found = {
+        "clock": (met.clock, 1.0),
+        "power_W": (met.power_W, None),
+        "jitter": (met.jitter, 0.0),
+        "compress": (name, "none"),
+        "tp_overlap": (job.tp_overlap, False),
+    }
+    return {key: value for key, (value, usual) in found.items() if value != usual}
 
 
 def _without_dp(layout: LayoutLike) -> dict[str, Any]:

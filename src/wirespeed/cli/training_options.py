@@ -69,9 +69,31 @@ class JobOptions:
     framework: Annotated[str | None, Parameter(group=JOB)] = None
     """Whose habits: Megatron-Core, Megatron-LM, FSDP2, torchtitan, DDP (for images) …"""
 
-    def words(self) -> tuple[int | None, int | None, str | None, str | None]:
-        """Batch, length, precision, framework."""
-        return self.global_batch, self.seq, self.precision, self.framework
+    clock: Annotated[float, Parameter(group=JOB)] = 1.0
+    """Of the GPUs, over the boost clock."""
+    power_cap: Annotated[float | None, Parameter(group=JOB)] = None
+    """Of each GPU [W]; what it leaves of the clock is worked out."""
+    jitter: Annotated[float, Parameter(group=JOB)] = 0.0
+    """Standard deviation of ranks' computing times in a step, over their mean: 0.02."""
+    compress: Annotated[str | None, Parameter(group=JOB)] = None
+    """Gradients on the wires under DDP: none, bf16, powersgd or powersgd:4 (its rank)."""
+    tp_overlap: Annotated[bool, Parameter(group=JOB, negative="")] = False
+    """Tensor parallelism's collectives run beside their products (async TP, user buffers)."""
+
+    def words(self) -> tuple[Any, ...]:
+        """Batch, length, precision, framework, conditions, compression, overlap."""
+        from wirespeed.training.compression import parse_compression
+        from wirespeed.training.conditions import Conditions
+
+        return (
+            self.global_batch,
+            self.seq,
+            self.precision,
+            self.framework,
+            Conditions(self.clock, self.power_cap, self.jitter),
+            parse_compression(self.compress),
+            self.tp_overlap,
+        )
 
 
 NO_LAYOUT, USUAL_JOB = LayoutOptions(), JobOptions()

@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from wirespeed.collectives.carry import Carrier, Moved
 from wirespeed.collectives.costs import Medium, Term
-from wirespeed.collectives.doors import Routed, doors_of, unconnected
+from wirespeed.collectives.doors import Doors, Routed, doors_of, unconnected
 from wirespeed.collectives.peers import domain_of
 from wirespeed.collectives.schedule import Block, transfers
 from wirespeed.errors import Infeasible
+from wirespeed.topology.cluster import Cluster
 from wirespeed.topology.fabrics.crowds import Crowd, pairs_of
 from wirespeed.topology.fabrics.wiring import Routing
 from wirespeed.topology.paths import Paths
@@ -81,33 +82,76 @@ def _across(on: Carrier, moved: Moved, domain: Ids, share: float) -> tuple[Float
     wiring = cluster.topology.wiring
     if wiring is None:
         raise unconnected(cluster, int(group.gpus[0]))
-    doors = doors_of(cluster, group)
-    if (doors.nic < 0).any():
-        raise unconnected(cluster, int(group.gpus[np.flatnonzero(doors.nic < 0)[0]]))
-    rail = cluster.topology.rail[doors.nic].astype(np.int64)
-    names, example, number = np.unique(rail, return_index=True, return_inverse=True)
-    number = number.reshape(-1)
-    source, to, messages = _outward(domain, number, len(names))
-    free = np.full(len(source), -1, np.int64)
-    routed = doors.choose(cluster, group, source, example[to], free)
-    far = doors.nic[example[to]].astype(np.int32)
-    if (
-        len(group) <= _MOST_WRITTEN
-        and not wiring.reachable(routed.nic_out.astype(np.int32), far).all()
-    ):
+    parts = _parts(on, domain, share)
+    apart = any(not part.reached(cluster).all() for part in parts)
+    if apart and len(group) <= _MOST_WRITTEN:
         return _written(on, moved, domain, share)
-    out = on.leave(moved, group.gpus[source], routed, messages * share)
-    ranks, in_domain = len(group), np.bincount(domain)
-    arriving = np.asarray((ranks - in_domain[domain]) * share, np.float64)
-    back = on.to_nic(moved, doors.nic, group.gpus, arriving)
-    ends = (
-        _Ends(Crowd(routed.nic_out, np.ones(len(source)), to, domain[source]), out),
-        _Ends(Crowd(doors.nic, np.ones(ranks), number, domain), back),
-    )
-    through, latency = _through(on, ends, routed, doors.nic[example[to]])
-    moved.add(Term.NETWORK, through * share)
-    total = float(ranks * ranks - (in_domain**2).sum()) * share
+    latency = np.concatenate([_carry_part(on, moved, domain, part) for part in parts])
+    total = float(len(group) ** 2 - (np.bincount(domain) ** 2).sum()) * share
     return latency, np.full(len(latency), total / len(latency))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """The messages between domains that go by the NICs of one turn.
+
+    Attributes:
+        rail: [ranks] the number of the rail that each is reached by.
+        source, to, messages: [t] ranks, the rails that they send to, and how often.
+        far: [t] a NIC on that rail.
+        share: of the bytes in a message.
+    """
+
+    doors: Doors
+    rail: Ids
+    source: Ids
+    to: Ids
+    messages: Floats
+    routed: Routed
+    far: Ids
+    share: float
+
+    def reached(self, cluster: Cluster) -> npt.NDArray[np.bool_]:
+        """[t] whether the fabric joins both NICs."""
+        wiring = cluster.topology.wiring
+        assert wiring is not None
+        return wiring.reachable(self.routed.nic_out.astype(np.int32), self.far.astype(np.int32))
+
+
+def _parts(on: Carrier, domain: Ids, share: float) -> list[_Part]:
+    """The messages by turns, in which ranks use one of their NICs after the other."""
+    cluster, group = on.cluster, on.group
+    parts: list[_Part] = []
+    turns = 1
+    while len(parts) < turns:
+        doors = doors_of(cluster, group, len(parts))
+        turns = doors.turns
+        if (doors.nic < 0).any():
+            raise unconnected(cluster, int(group.gpus[np.flatnonzero(doors.nic < 0)[0]]))
+        rail = cluster.topology.rail[doors.nic].astype(np.int64)
+        names, example, number = np.unique(rail, return_index=True, return_inverse=True)
+        number = number.reshape(-1)
+        source, to, messages = _outward(domain, number, len(names))
+        free = np.full(len(source), -1, np.int64)
+        routed = doors.choose(cluster, group, source, example[to], free)
+        far = doors.nic[example[to]]
+        parts.append(_Part(doors, number, source, to, messages, routed, far, share / turns))
+    return parts
+
+
+def _carry_part(on: Carrier, moved: Moved, domain: Ids, part: _Part) -> Floats:
+    """Puts the messages of a turn on resources; latencies, the longest among them."""
+    group, source = on.group, part.source
+    out = on.leave(moved, group.gpus[source], part.routed, part.messages * part.share)
+    arriving = np.asarray((len(group) - np.bincount(domain)[domain]) * part.share, np.float64)
+    back = on.to_nic(moved, part.doors.nic, group.gpus, arriving)
+    ends = (
+        _Ends(Crowd(part.routed.nic_out, np.ones(len(source)), part.to, domain[source]), out),
+        _Ends(Crowd(part.doors.nic, np.ones(len(group)), part.rail, domain), back),
+    )
+    through, latency = _through(on, ends, reached=bool(part.reached(on.cluster).all()))
+    moved.add(Term.NETWORK, through * part.share)
+    return latency
 
 
 def _written(on: Carrier, moved: Moved, domain: Ids, share: float) -> tuple[Floats, Floats]:
@@ -130,13 +174,11 @@ def _outward(domain: Ids, rail: Ids, rails: int) -> tuple[Ids, Ids, Floats]:
     return source[sent], to[sent], messages[sent]
 
 
-def _through(
-    on: Carrier, ends: tuple[_Ends, _Ends], routed: Routed, far: Ids
-) -> tuple[Floats, Floats]:
+def _through(on: Carrier, ends: tuple[_Ends, _Ends], *, reached: bool) -> tuple[Floats, Floats]:
     """[resources] messages through the fabric, and latencies of messages, the longest among them.
 
-    `far` is a NIC on the rail that each end sends to. Where messages cannot be counted all at once,
-    flow by flow: those between two NICs are one.
+    Where messages cannot be counted all at once, as where not all are `reached`, flow by flow:
+    those between two NICs are one.
     """
     topology, routing = on.cluster.topology, on.cluster.routing
     wiring, capacity = topology.wiring, topology.capacity
@@ -144,7 +186,6 @@ def _through(
     source, target = (_by_nic(end) for end in ends)
     one, other = source.crowd, target.crowd
     loads = np.zeros(topology.resources)
-    reached = wiring.reachable(routed.nic_out.astype(np.int32), far.astype(np.int32)).all()
     if reached:
         if routing is Routing.ECMP:
             _refuse_many(one, other)
@@ -211,7 +252,7 @@ def _slowest(on: Carrier, source: _Ends, target: _Ends) -> Floats:
     """Latencies of messages of a Clos network among which is the longest.
 
     Ends that are alike but for their place differ in how far they are from each other. Leaves and
-    pods of a rail are filled in the order of the domains, so that the first and the last of each
+    pods of a rail are filled in the order of the NICs, so that the first and the last of each
     kind stand for all: if these meet below one switch, so does whatever lies between them. A
     dragonfly has no such order; it is looked at pair by pair.
     """
@@ -224,7 +265,7 @@ def _slowest(on: Carrier, source: _Ends, target: _Ends) -> Floats:
 
 
 def _outer(ends: _Ends, rail: npt.NDArray[np.integer[Any]]) -> Ids:
-    """Positions of the ends of each kind in its first and in its last domain.
+    """Positions of the ends of each kind at its first and at its last NIC.
 
     A kind has one rail to arrive by, one for its own NIC (where a node has no proxy for the first
     they differ, and so do the leaves) and one latency.
@@ -232,7 +273,7 @@ def _outer(ends: _Ends, rail: npt.NDArray[np.integer[Any]]) -> Ids:
     own = rail[ends.crowd.nic]
     kinds = np.stack([ends.crowd.together, own, ends.latency.round(12)], axis=1)
     _, kind = np.unique(kinds, axis=0, return_inverse=True)
-    order = np.lexsort((ends.crowd.apart, kind.reshape(-1)))
+    order = np.lexsort((ends.crowd.nic, kind.reshape(-1)))
     starts = np.flatnonzero(np.diff(kind.reshape(-1)[order], prepend=-1))
     stops = np.append(starts[1:], len(order)) - 1
     return np.unique(order[np.append(starts, stops)])

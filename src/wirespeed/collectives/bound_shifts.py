@@ -99,27 +99,32 @@ def _worst_split(
     """The split with most messages for its capacity: W. Dinkelbach's iteration for ratios, 1967.
 
     At a guess of seconds for each byte, the split that falls shortest of it gives the next one.
+    Nothing where switches are joined so densely that no search ends.
     """
     members = group.gpus.tolist()
     pairs = list(zip(members, members[1:] + members[:1], strict=True))
     simplify(arcs, members)
 
-    def seconds(side: frozenset[int]) -> float:
+    def seconds(side: frozenset[int]) -> float | None:
         cut = least_cuts(arcs, (), fixed={m: int(m in side) for m in members})
-        assert cut is not None
+        if cut is None:
+            return None
         capacity = float(cut.capacity[0])
         crossing = sum(a in side and b not in side for a, b in pairs)
         return crossing / capacity if capacity > 0 else float("inf")
 
     best = frozenset(members[:1])
     most = seconds(best)
+    if most is None:
+        return
     while np.isfinite(most):
         table = least_cuts(arcs, members, demands=dict.fromkeys(pairs, 1 / most))
         if table is None:
             return
         side = table.senders(int(table.capacity.argmin()))
-        if not side or len(side) == len(members) or not seconds(side) > most * (1 + 1e-9):
+        longer = seconds(side) if 0 < len(side) < len(members) else None
+        if longer is None or longer <= most * (1 + 1e-9):
             break
-        best, most = side, seconds(side)
+        best, most = side, longer
     # It says more than the families only where it is longer than theirs.
     yield Limit(most, 0, partial(cut_name, cluster, group, best, tiers))

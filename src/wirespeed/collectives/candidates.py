@@ -33,6 +33,7 @@ from wirespeed.collectives.protocol import Protocol
 from wirespeed.collectives.rings import find_rings
 from wirespeed.collectives.schedule import Schedule
 from wirespeed.collectives.siblings import by_place, sibling_loads
+from wirespeed.errors import Infeasible
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.software import Notice
 
@@ -89,6 +90,7 @@ def options_of(
     group were alone.
     """
     operation = collective.operation
+    check_enough(operation, group)
     cluster = as_set(cluster)
     if operation in COPIES:
         return Options((copy_candidate(collective, cluster, group),))
@@ -117,8 +119,20 @@ def options_of(
     return Options(tuple(found), tuple(bases), plan, tuple(planned), notices=notices)
 
 
+def check_enough(operation: Operation, group: Group) -> None:
+    """Infeasible where a group has too few GPUs for an operation: copies with the host take one."""
+    least = 1 if operation in (Operation.H2D, Operation.D2H) else 2
+    if len(group) < least:
+        raise Infeasible(
+            f"{operation} on {len(group)} GPU{'' if len(group) == 1 else 's'}",
+            why=f"it takes {least} or more, and of this machine {len(group)} take part",
+            remedy="add nodes with --nodes, name more --ranks or a machine with more GPUs",
+        )
+
+
 def taken(collective: Collective, cluster: Cluster, group: Group, size: float) -> Candidate:
     """What the library takes for one size [B], without laying out the other ways."""
+    check_enough(collective.operation, group)
     sizes = np.array([size], np.float64)
     cluster = as_set(cluster)
     if collective.operation in CHOSEN:

@@ -113,14 +113,28 @@ class Carrier:
         target: Ids,
         transfers: Transfers,
     ) -> None:
-        cluster, share = self.cluster, transfers.share[far]
-        wiring = cluster.topology.wiring
-        if wiring is None:
+        cluster = self.cluster
+        if cluster.topology.wiring is None:
             raise unconnected(cluster, int(source[far[0]]))
-        routed = self._routed(transfers, far, source)
         moved.medium[far] = Medium.NETWORK
-        moved.latency[far] += self.leave(moved, source[far], routed, share)
-        moved.latency[far] += self.to_nic(moved, routed.nic_in, target[far], share)
+        named = (transfers.nic_out[far] >= 0) | (transfers.nic_in[far] >= 0)
+        turns = 1 if named.all() else doors_of(cluster, self.group).turns
+        latency = np.zeros(len(far))
+        for turn in range(turns):
+            routed = self._routed(transfers, far, source, turn)
+            ends = source[far], target[far]
+            part = self._by_nics(moved, *ends, routed, transfers.share[far] / turns)
+            np.maximum(latency, part, out=latency)
+        moved.latency[far] += latency
+
+    def _by_nics(
+        self, moved: Moved, source: Ids, target: Ids, routed: Routed, share: Floats
+    ) -> Floats:
+        """Put messages between nodes on resources by these NICs; [t] latency of the links [s]."""
+        cluster, wiring = self.cluster, self.cluster.topology.wiring
+        assert wiring is not None
+        latency = self.leave(moved, source, routed, share)
+        latency += self.to_nic(moved, routed.nic_in, target, share)
         paths = wiring.paths(
             routed.nic_out.astype(np.int32),
             routed.nic_in.astype(np.int32),
@@ -133,7 +147,7 @@ class Carrier:
         load = np.bincount(paths.resource, share[owner] * paths.share, minlength=size)
         moved.add(Term.NETWORK, load.astype(np.float64, copy=False))
         wires = paths.share * cluster.topology.latency[paths.resource]
-        moved.latency[far] += np.bincount(owner, wires, minlength=len(far))
+        return latency + np.bincount(owner, wires, minlength=len(source))
 
     def leave(self, moved: Moved, source: Ids, routed: Routed, share: Floats) -> Floats:
         """Put what leaves nodes on resources up to its NICs; [t] latency of the links there [s]."""
@@ -162,8 +176,8 @@ class Carrier:
             source, target = target, source
         return nic_leg(self.cluster, source, target)
 
-    def _routed(self, transfers: Transfers, far: Ids, source: Ids) -> Routed:
-        """The NICs that the schedule names, and where it names none, those of `Doors`.
+    def _routed(self, transfers: Transfers, far: Ids, source: Ids, turn: int) -> Routed:
+        """The NICs that the schedule names, and where it names none, those of `Doors` in a turn.
 
         So too where two NICs are on rails apart, as when a ring over an odd number of nodes closes:
         what arrives by a NIC has left by that rail.
@@ -183,7 +197,7 @@ class Carrier:
             via[kept] = doors.beside(self.cluster, self.group, rank, nic_out[kept])
         if len(free):
             ends = transfers.source[far[free]], transfers.target[far[free]]
-            doors = doors_of(self.cluster, self.group)
+            doors = doors_of(self.cluster, self.group, turn)
             chosen = doors.choose(self.cluster, self.group, *ends, nic_in[free])
             via[free], nic_out[free], nic_in[free] = chosen.via, chosen.nic_out, chosen.nic_in
         return Routed(via, nic_out, nic_in)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from wirespeed.collectives.peers import Leg, peer_leg
+from wirespeed.collectives.peers import Leg, peer_legs
 from wirespeed.errors import Infeasible
 from wirespeed.topology.address import name_of
 from wirespeed.topology.cluster import Cluster, Group
-from wirespeed.topology.kinds import ComponentKind
+from wirespeed.topology.kinds import ComponentKind, PathType
 
 Ids = npt.NDArray[np.int64]
 
@@ -29,11 +29,13 @@ class Doors:
         nic: [ranks] the NIC next to each rank; -1 where its node has none.
         on_rail: [nodes, rails] the compute NIC of a node on a rail; -1 for none.
         proxy: [nodes, rails] the GPU of the group next to it; -1 for none.
+        turns: over how many NICs of a rank its channels are spread, one after the other.
     """
 
     nic: Ids
     on_rail: Ids
     proxy: Ids
+    turns: int = 1
 
     def choose(
         self, cluster: Cluster, group: Group, source: Ids, target: Ids, arrive: Ids
@@ -56,7 +58,7 @@ class Doors:
         wiring = topology.wiring
         assert wiring is not None
         apart = ~wiring.reachable(nic_out.astype(np.int32), nic_in.astype(np.int32))
-        pxn = (proxy >= 0) & (same_rail >= 0) & self._may_proxy(cluster, group)
+        pxn = (same_rail >= 0) & _hands_on(cluster, group, gpu, proxy)
         moved = (pxn | apart) & (same_rail >= 0)
         via, leave = np.where(pxn, proxy, gpu), np.where(moved, same_rail, nic_out)
         stuck = np.flatnonzero(~wiring.reachable(leave.astype(np.int32), nic_in.astype(np.int32)))
@@ -80,21 +82,24 @@ class Doors:
         A source that is next to the NIC needs none.
         """
         topology, gpu = cluster.topology, group.gpus[source]
-        if not self._may_proxy(cluster, group):
-            return gpu
-        near = (_nearest(cluster, gpu) == nic[:, None]).any(axis=1)
         proxy = self.proxy[topology.node[nic], topology.rail[nic]]
-        return np.where(near | (proxy < 0), gpu, proxy)
+        near = (_nearest(cluster, gpu)[0] == nic[:, None]).any(axis=1)
+        return np.where(~near & _hands_on(cluster, group, gpu, proxy), proxy, gpu)
 
-    @staticmethod
-    def _may_proxy(cluster: Cluster, group: Group) -> bool:
-        env = cluster.software.env
-        off = not cluster.abilities.pxn or env.get("NCCL_PXN_DISABLE", "0") not in ("", "0")
-        first = cluster.topology.node[group.gpus] == cluster.topology.node[group.gpus[0]]
-        peers = group.gpus[first]
-        if off or len(peers) < 2:
-            return False
-        return peer_leg(cluster, int(peers[0]), int(peers[-1]), len(group)) is Leg.NVLINK
+
+def _hands_on(cluster: Cluster, group: Group, gpu: Ids, proxy: Ids) -> npt.NDArray[np.bool_]:
+    """[t] whether GPUs hand messages to these others, which is PXN: over NVLink alone; -1 never.
+
+    One that is next to the NIC itself takes it, whichever its own is.
+    """
+    env = cluster.software.env
+    found = proxy >= 0
+    if not cluster.abilities.pxn or env.get("NCCL_PXN_DISABLE", "0") not in ("", "0"):
+        return np.zeros_like(found)
+    pairs = cluster.router.pairs(gpu[found], proxy[found])
+    legs = peer_legs(cluster, pairs, len(group))[pairs.row]
+    found[found] = (legs == Leg.NVLINK) | (gpu[found] == proxy[found])
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +111,14 @@ class Routed:
     nic_in: Ids
 
 
-def doors_of(cluster: Cluster, group: Group) -> Doors:
-    """The doors of a group's nodes. GPUs that share NICs take turns by their index."""
+def doors_of(cluster: Cluster, group: Group, turn: int = 0) -> Doors:
+    """The doors of a group's nodes in one of the `turns` in which channels use its NICs.
+
+    GPUs share the NICs that are nearest to them: of n NICs that m GPUs are nearest to, channels of
+    each take n / m in turn, counted up. Source: NVIDIA/nccl, src/graph/topo.cc,
+    ncclTopoGetLocalNet, 2.18 to 2.28. A GPU with none in its NUMA node keeps to one: what is
+    published of such nodes (Polaris) is far slower than several would make it.
+    """
     topology, router = cluster.topology, cluster.router
     nics = topology.of_kind(ComponentKind.NIC)
     nics = nics[(topology.rail[nics] >= 0) & router.usable_nics()[nics]]
@@ -117,31 +128,58 @@ def doors_of(cluster: Cluster, group: Group) -> Doors:
     proxy = np.full_like(on_rail, -1)
     gpus = group.gpus
     node = topology.node[gpus]
-    near = _nearest(cluster, gpus)
-    has = near[:, 0] >= 0
-    turn = topology.index[gpus] % np.maximum((near >= 0).sum(axis=1), 1)
-    own = np.where(has, near[np.arange(len(gpus)), turn], -1)
-    # The first GPU that is near stands in for a NIC, but before it the last whose own it is.
+    near, distance = _nearest(cluster, gpus)
     rank, column = np.nonzero(near >= 0)
-    rank, column = rank[::-1], column[::-1]
+    count = np.bincount(rank, minlength=len(gpus))
+    each = np.where(distance < PathType.SYS, -(-count // _sharing(near, distance)), 1)
+    first = _mirrored(topology.index[gpus].astype(np.int64), count)
+    among = np.maximum(count, 1)
+    own = near[np.arange(len(gpus)), (first + turn % np.maximum(each, 1)) % among]
+    # The nearest GPU stands in for a NIC: of several the last whose own it is, else the first.
+    # One whose NIC is gone borrows another's, from afar.
+    mine = (column - first[rank]) % among[rank] < each[rank]
+    place = np.where(mine, gpus[rank], -gpus[rank])
+    order = np.lexsort((place, mine, -distance[rank]))
+    rank, column = rank[order], column[order]
     proxy[node[rank], topology.rail[near[rank, column]]] = gpus[rank]
-    proxy[node[has], topology.rail[own[has]]] = gpus[has]
-    return Doors(own, on_rail, proxy)
+    return Doors(own, on_rail, proxy, int(np.lcm.reduce(np.unique(each[each > 0]), initial=1)))
 
 
-def _nearest(cluster: Cluster, gpus: Ids) -> Ids:
-    """[gpus, most] the compute NICs nearest to each; filled up with -1."""
+def _sharing(near: Ids, distance: Ids) -> Ids:
+    """[gpus] how many GPUs are nearest to the first NIC of each; 1 where it has none."""
+    rank, column = np.nonzero(near >= 0)
+    nic = near[rank, column]
+    least = np.full(int(near.max(initial=0)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, nic, distance[rank])
+    closest = np.bincount(nic[distance[rank] == least[nic]], minlength=len(least))
+    return np.where(near[:, 0] >= 0, closest[near[:, 0]], 1)
+
+
+def _mirrored(index: Ids, count: Ids) -> Ids:
+    """[gpus] where GPUs begin among so many NICs: far apart, by their index's bits in reverse."""
+    begin = index % np.maximum(count, 1)
+    for n in np.unique(count[count > 2]).tolist():
+        bits = n.bit_length() - 1
+        if n == 1 << bits:
+            reverse = [int(f"{k:0{bits}b}"[::-1], 2) for k in range(n)]
+            begin = np.where(count == n, np.array(reverse)[index % n], begin)
+    return begin
+
+
+def _nearest(cluster: Cluster, gpus: Ids) -> tuple[Ids, Ids]:
+    """[gpus, most] the compute NICs nearest to each, filled up with -1; [gpus] their path type."""
     topology, router = cluster.topology, cluster.router
     pairs = router.pairs(gpus, gpus)
     begin = topology.first_component[pairs.unit]
-    rows = [
-        [nic - int(begin[k]) for nic in router.nearest_nics(int(gpus[k]))] for k in pairs.example
-    ]
-    table = np.full((len(rows), max(1, *map(len, rows))), -1, np.int64)
-    for row, nics in zip(table, rows, strict=True):
-        row[: len(nics)] = nics
+    found = [router.nearest_nics(int(gpus[k])) for k in pairs.example]
+    table = np.full((len(found), max(1, *map(len, found))), -1, np.int64)
+    kind = np.zeros(len(found), np.int64)
+    for row, (k, nics) in enumerate(zip(pairs.example.tolist(), found, strict=True)):
+        table[row, : len(nics)] = np.array(nics, np.int64) - begin[k]
+        if nics:
+            kind[row] = router.path_type(int(gpus[k]), nics[0], pxn=False)
     local = table[pairs.row]
-    return np.where(local >= 0, local + begin[:, None], -1)
+    return np.where(local >= 0, local + begin[:, None], -1), kind[pairs.row]
 
 
 def unconnected(cluster: Cluster, gpu: int) -> Infeasible:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from wirespeed.catalog import gpu
 from wirespeed.collectives.bounds import Bounds, bounds_of
 from wirespeed.collectives.candidate import Candidate
-from wirespeed.collectives.candidates import options_of
+from wirespeed.collectives.candidates import check_enough, options_of
 from wirespeed.collectives.notes import (
     bottleneck_rows,
     buffer_notes,
@@ -20,7 +20,7 @@ from wirespeed.collectives.notes import (
     option_rows,
     slow_gpus,
 )
-from wirespeed.collectives.operation import COPIES, Collective, Operation, bus_factor
+from wirespeed.collectives.operation import COPIES, Collective, bus_factor
 from wirespeed.collectives.peers import domain_of
 from wirespeed.collectives.result import CollectiveForecast, ForecastRow, RoutingSpread
 from wirespeed.collectives.siblings import check_apart
@@ -106,13 +106,16 @@ def curves_by_seed(
 
     Their number is odd: the one in the middle has a bottleneck as well as a time.
     """
-    hashed = cluster.routing is Routing.ECMP and collective.operation not in COPIES
-    across = hashed and len(np.unique(domain_of(cluster, group.gpus))) > 1
-    seeds = min(_MOST_SEEDS, _SEEDED_RANKS // len(group) | 1) if across else 1
     return [
         curve(collective, replace(cluster, seed=cluster.seed + k), group, sizes, siblings)
-        for k in range(seeds)
+        for k in range(_seeds(collective, cluster, group))
     ]
+
+
+def _seeds(collective: Collective, cluster: Cluster, group: Group) -> int:
+    hashed = cluster.routing is Routing.ECMP and collective.operation not in COPIES
+    across = hashed and len(np.unique(domain_of(cluster, group.gpus))) > 1
+    return min(_MOST_SEEDS, _SEEDED_RANKS // len(group) | 1) if across else 1
 
 
 def at_median_seed(
@@ -126,6 +129,8 @@ def at_median_seed(
 
     Where nothing is routed by hash that is the cluster as it is.
     """
+    if _seeds(collective, cluster, group) == 1:
+        return cluster
     lines = curves_by_seed(collective, cluster, group, [size], siblings)
     middle = np.array([line.time[0] for line in lines]).argsort(kind="stable")[len(lines) // 2]
     return replace(cluster, seed=cluster.seed + int(middle)) if middle else cluster
@@ -146,7 +151,7 @@ def forecast(
     beside the one that it takes.
     """
     members = group or everyone(cluster)
-    _check(collective.operation, cluster, members)
+    check_enough(collective.operation, members)
     lines = curves_by_seed(collective, cluster, members, sizes, siblings)
     times = np.array([line.time for line in lines])
     middle = times.argsort(axis=0, kind="stable")[len(lines) // 2]
@@ -226,13 +231,3 @@ def _bottleneck(cluster: Cluster, option: Candidate) -> str:
     if option.bottleneck >= 0:
         return resource_name(cluster.topology, option.bottleneck)
     return "channels" if option.per_byte > 0 else ""
-
-
-def _check(operation: Operation, cluster: Cluster, group: Group) -> None:
-    least = 1 if operation in (Operation.H2D, Operation.D2H) else 2
-    if len(group) < least:
-        raise Infeasible(
-            f"{operation} on {len(group)} GPU{'' if len(group) == 1 else 's'}",
-            why=f"it takes {least} or more, and of this machine {len(group)} take part",
-            remedy="add nodes with --nodes, name more --ranks or a machine with more GPUs",
-        )

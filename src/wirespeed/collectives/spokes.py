@@ -17,10 +17,11 @@ Floats = npt.NDArray[np.float64]
 def spoke_loads(topology: Topology, group: Group, spokes: Spokes) -> tuple[Floats, Floats]:
     """[resources] payload on links to NVSwitches, and on links of NICs to the fabric.
 
-    A GPU's bytes are split over its NVSwitches by the width of the links that are up. Raises
-    Infeasible where a GPU has no such link left.
+    A GPU's bytes are split over its NVSwitches by the width of the links that are up, both ways:
+    what a switch adds up comes in by one and leaves by the other. Raises Infeasible where a GPU has
+    no such link left.
     """
-    up = topology.capacity[: topology.links] > 0
+    up = np.repeat((topology.capacity[: topology.links].reshape(-1, 2) > 0).all(axis=1), 2)
     nvlink = (topology.link_kind == LinkKind.NVLINK) & up
     network = (topology.link_kind == LinkKind.NETWORK) & up
     inner, outer = np.zeros(topology.resources), np.zeros(topology.resources)

@@ -40,6 +40,12 @@ class Convention(msgspec.Struct, frozen=True):
         head = "head counted" if self.head else "head not counted"
         return f"matrix products of forward and backward, {attention}, {head}, over the dense peak"
 
+    def words(self, model: Model) -> str:
+        """What counts of a model: attention and a vocabulary only where it has them."""
+        if any(isinstance(o, Attention) for layer in model.layers for o in layer.operators):
+            return str(self)
+        return "convolutions and products of forward and backward, over the dense peak"
+
 
 WHOLE = Convention()
 """As Megatron-LM, llm-foundry and PaLM's MFU count: 6 N + 12 L h s a token."""

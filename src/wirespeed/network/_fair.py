@@ -64,6 +64,7 @@ class _Running:
 
     transfer: Ints
     first: Ints
+    counts: Ints
     resource: NDArray[np.integer[Any]]
     weight: Floats
 
@@ -71,26 +72,23 @@ class _Running:
     def start(cls, uses: Uses, capacity: Floats) -> _Running:
         limited = capacity < np.inf
         if limited.all() and (uses.first[1:] > uses.first[:-1]).all():
-            return cls(np.arange(uses.transfers), uses.first[:-1], uses.resource, uses.weight)
+            every = np.arange(uses.transfers)
+            return cls(every, uses.first[:-1], uses.counts, uses.resource, uses.weight)
         keep = limited[uses.resource]
         counts = np.bincount(uses.owner[keep], minlength=uses.transfers)
         transfer = np.flatnonzero(counts)
-        first = np.cumsum(counts[transfer]) - counts[transfer]
-        return cls(transfer, first, uses.resource[keep], uses.weight[keep])
-
-    @property
-    def counts(self) -> Ints:
-        return np.diff(self.first, append=self.resource.size)
+        left = counts[transfer].astype(np.int64)
+        first = np.cumsum(left) - left
+        return cls(transfer, first, left, uses.resource[keep], uses.weight[keep])
 
     def split(self, stopped: Bools) -> tuple[Bools, _Running]:
         """Which uses belong to stopped transfers, and the rest."""
-        counts = self.counts
-        gone = np.repeat(stopped, counts)
-        keep = ~gone
-        rest = counts[~stopped]
+        gone = np.repeat(stopped, self.counts)
+        keep, goes_on = ~gone, ~stopped
+        rest = self.counts[goes_on]
         first = np.cumsum(rest) - rest
-        left = _Running(self.transfer[~stopped], first, self.resource[keep], self.weight[keep])
-        return gone, left
+        ends = self.resource[keep], self.weight[keep]
+        return gone, _Running(self.transfer[goes_on], first, rest, *ends)
 
 
 def _round(running: _Running, left: Floats, bound: Floats, rates: Floats) -> _Running:

@@ -94,7 +94,7 @@ class Uses:
     @property
     def counts(self) -> Ints:
         """The number of uses of each transfer [T]."""
-        return np.diff(self.first)
+        return self.first[1:] - self.first[:-1]
 
     @property
     def owner(self) -> Ints:

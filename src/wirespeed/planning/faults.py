@@ -1,13 +1,13 @@
 """faults: every single fault of a cluster, ranked by what it costs one collective.
 
-Faults that are alike (one NIC of 128) are one class, evaluated once, on the busiest. A fault
+Faults that are alike (one NIC of 128) and cost alike are one class, evaluated once. A fault
 is a change laid over the cluster: rings, trees and ways out of the nodes are formed anew on what is
 left, as the library would.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 import numpy as np
@@ -34,6 +34,8 @@ Floats = npt.NDArray[np.float64]
 
 _SLOW_GPU = 0.8
 _SLOW_NOTE = "the call takes as long, but a training step waits for the slow GPU"
+_MOST_UNLIKE = 16
+"""Classes that a kind is split into by load; of more the busiest stands for all."""
 _PARTS = (
     ComponentKind.GPU,
     ComponentKind.NIC,
@@ -99,21 +101,19 @@ def faults(
     cluster = at_median_seed(collective, cluster, members, size)
     whole = _seconds(collective, cluster, members, size)
     busy = loads_of(collective, cluster, members, size).busy
-    changes = list(single_faults(cluster, members, busy))
-    rows = [
-        _row(collective, cluster, members, size, whole, change, count) for change, count in changes
+    found = [
+        (change, kind, _row(collective, cluster, members, size, whole, change, count))
+        for change, count, kind in single_faults(cluster, members, busy)
     ]
-    down = {
-        change.subject: row.time_us
-        for (change, _), row in zip(changes, rows, strict=True)
-        if change.kind is ChangeKind.RESOURCE and change.value == 0
-    }
-    rows = [
-        msgspec.structs.replace(row, down_us=down.get(change.subject))
-        if change.kind is ChangeKind.RESOURCE and change.value
-        else row
-        for (change, _), row in zip(changes, rows, strict=True)
-    ]
+    down = {change.subject: row.time_us for change, _, row in found if _is_gone(change)}
+    rows = _joined(
+        (
+            (kind, change.value, msgspec.structs.replace(row, down_us=down.get(change.subject)))
+            if change.kind is ChangeKind.RESOURCE and change.value
+            else (kind, change.value, row)
+        )
+        for change, kind, row in found
+    )
     return FaultReport(
         parameters=ParameterSet(cluster.parameters.digest),
         warnings=(*cluster.warnings, *slow_gpus(cluster, members)),
@@ -130,26 +130,44 @@ def faults(
     )
 
 
-def single_faults(cluster: Cluster, group: Group, busy: Floats) -> Iterator[tuple[Change, int]]:
-    """Every class of single faults as the change that one of them is, and its size.
+def _is_gone(change: Change) -> bool:
+    return change.kind is ChangeKind.RESOURCE and change.value == 0
 
-    Links that are alike may be loaded differently, by where rings and trees happen to lie: the
-    class is shown by the busiest, `busy` [resources] in seconds.
+
+def _joined(found: Iterable[tuple[int, object, FaultRow]]) -> list[FaultRow]:
+    """Rows of the same fault to parts of one kind are one where they cost the same."""
+    rows: dict[tuple[object, ...], FaultRow] = {}
+    for kind, value, row in found:
+        cost = tuple(t and float(f"{t:.4g}") for t in (row.time_us, row.down_us))
+        key = (kind, value, row.ranks, *cost)
+        known = rows.get(key)
+        rows[key] = msgspec.structs.replace(known, count=known.count + row.count) if known else row
+    return list(rows.values())
+
+
+def single_faults(
+    cluster: Cluster, group: Group, busy: Floats
+) -> Iterator[tuple[Change, int, int]]:
+    """Every class of single faults: the change that one of them is, its size, its kind.
+
+    Of one kind is what is alike in the machine. It may be loaded differently, by where rings and
+    trees happen to lie, and on a mesh rings close in another way by which GPU is missing: then
+    classes have a kind in common. Each is shown by the busiest, `busy` [resources] in seconds.
     """
     topology = cluster.topology
     colours = _marked(topology, colours_of(topology), group)
     on_link, on_part = _weights(topology, busy)
     up = topology.capacity[topology.links :] > 0
-    for part in component_classes(topology, colours, on_part):
+    for part in component_classes(topology, colours, on_part, _MOST_UNLIKE, _in_mesh(topology)):
         kind = ComponentKind(topology.kind[part.example])
         if kind not in _PARTS or not up[part.example] or _spare(topology, part.example):
             continue
         name = name_of(topology, part.example)
-        yield Change(ChangeKind.RESOURCE, name, 0.0), part.count
-        yield Change(ChangeKind.RESOURCE, name, 0.5), part.count
+        yield Change(ChangeKind.RESOURCE, name, 0.0), part.count, 2 * part.kind
+        yield Change(ChangeKind.RESOURCE, name, 0.5), part.count, 2 * part.kind
         if kind is ComponentKind.GPU:
-            yield Change(ChangeKind.COMPUTE, name, _SLOW_GPU), part.count
-    for cable in cable_classes(topology, colours, on_link):
+            yield Change(ChangeKind.COMPUTE, name, _SLOW_GPU), part.count, 2 * part.kind
+    for cable in cable_classes(topology, colours, on_link, _MOST_UNLIKE):
         kind_ = LinkKind(topology.link_kind[cable.example])
         ends = (int(topology.source[cable.example]), int(topology.target[cable.example]))
         # Inside a chip nothing breaks alone; a NIC that serves no rail carries no collective.
@@ -158,8 +176,24 @@ def single_faults(cluster: Cluster, group: Group, busy: Floats) -> Iterator[tupl
             continue
         name = "-".join(name_of(topology, end) for end in ends)
         for share in _shares(kind_, int(topology.lanes[cable.example])):
-            yield Change(ChangeKind.RESOURCE, name, share), cable.count
-    yield from ((change, 1) for change in _missing(cluster))
+            change = Change(ChangeKind.RESOURCE, name, share)
+            yield change, cable.count, 2 * cable.kind + 1
+    yield from ((change, 1, -1 - k) for k, change in enumerate(_missing(cluster)))
+
+
+def _in_mesh(topology: Topology) -> Ids:
+    """[components] what tells GPUs apart where links join them directly; 0 elsewhere.
+
+    That is their place in their unit, of few their place in the cluster.
+    """
+    gpu = topology.kind == ComponentKind.GPU
+    fabric = np.isin(topology.link_kind, _WITH_LANES[:2])
+    joined = fabric & gpu[topology.source] & gpu[topology.target]
+    place = np.zeros(topology.components, np.int64)
+    ends = np.unique(topology.source[joined])
+    begin = topology.first_component[topology.unit_of(ends)]
+    place[ends] = 1 + (ends if len(ends) <= _MOST_UNLIKE else ends - begin)
+    return place
 
 
 def _weights(topology: Topology, busy: Floats) -> tuple[Floats, Floats]:
@@ -237,8 +271,6 @@ def _row(
 
 def _seconds(collective: Collective, cluster: Cluster, group: Group, size: int) -> float:
     """[s] of one call; Infeasible where it never ends."""
-    if len(group) < 2:
-        raise Infeasible(f"{len(group)} GPU is left")
     seconds = time_of(collective, cluster, group, size)
     if not np.isfinite(seconds):
         raise Infeasible(

@@ -164,6 +164,19 @@ def _sentences(rows: Sequence[ScaleRow], hidden: Sequence[Hidden]) -> Iterator[s
             f"A GPU of {last.gpus:,} does {last.efficiency * 100:.0f} % of what one of "
             f"{first.gpus:,} does."
         )
+    yield from _roomier(rows)
+
+
+def _roomier(rows: Sequence[ScaleRow]) -> Iterator[str]:
+    """Why more nodes do better than linear, where memory is the reason."""
+    kept = [row.layout["recompute"] for row in rows]
+    later = next((row for row, own in zip(rows, kept, strict=True) if own != kept[0]), None)
+    if later is not None and rows[-1].efficiency > 1:
+        yield (
+            f"That is more than linear since {_nodes(rows[0].nodes)} must compute activations "
+            f"again (recompute {kept[0]}) for want of memory, which {_nodes(later.nodes)} need "
+            "not: measure efficiency from there."
+        )
 
 
 def _nodes(count: int) -> str:

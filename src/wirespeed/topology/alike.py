@@ -20,23 +20,35 @@ Words = npt.NDArray[np.uint64]
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
+_SAME = 6
+"""Digits in which weights are one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Class:
-    """`count` of a kind, `example` the one of most weight: a component, or a link one way."""
+    """`count` of a `kind`, `example` the one of most weight: a component, or a link one way."""
 
     example: int
     count: int
+    kind: int
 
 
-def component_classes(topology: Topology, colours: Ids, weight: Floats) -> list[Class]:
-    """Classes of components, in order of their first one; `weight` [components]."""
-    return _classes(colours, np.arange(topology.components), weight)
+def component_classes(
+    topology: Topology, colours: Ids, weight: Floats, most: int = 1, apart: Ids | None = None
+) -> list[Class]:
+    """Classes of components, in order of their first one; `weight` [components].
+
+    With `most` above 1 those of a kind that weigh differently, or differ in `apart` [components],
+    are classes of their own: so many, or the kind is one.
+    """
+    ids = np.arange(topology.components)
+    return _classes(colours, ids, weight, most, ids * 0 if apart is None else apart)
 
 
-def cable_classes(topology: Topology, colours: Ids, weight: Floats) -> list[Class]:
+def cable_classes(topology: Topology, colours: Ids, weight: Floats, most: int = 1) -> list[Class]:
     """Classes of pairs of components that cables join, in order of the first; `weight` [links].
 
-    Parallel cables of a pair count as one; their address is the same.
+    Parallel cables of a pair count as one; their address is the same. `most` as for components.
     """
     links = np.arange(0, topology.links, 2)
     a, b = topology.source[links].astype(np.int64), topology.target[links].astype(np.int64)
@@ -45,17 +57,33 @@ def cable_classes(topology: Topology, colours: Ids, weight: Floats) -> list[Clas
     ends = np.sort(colours[np.stack([topology.source[chosen], topology.target[chosen]])], axis=0)
     key = np.stack([*ends, topology.link_kind[chosen].astype(np.int64)])
     kinds = np.unique(key, axis=1, return_inverse=True)[1].reshape(-1)
-    return _classes(kinds, chosen, np.maximum(weight[chosen], weight[chosen + 1]))
+    busier = np.maximum(weight[chosen], weight[chosen + 1])
+    return _classes(kinds, chosen, busier, most, chosen * 0)
 
 
-def _classes(kinds: Ids, ids: Ids, weight: Floats) -> list[Class]:
+def _classes(kinds: Ids, ids: Ids, weight: Floats, most: int, apart: Ids) -> list[Class]:
     """For each kind its members' number and the heaviest, the first of those that are equal."""
-    order = np.lexsort((ids, -weight, kinds))
-    begin = np.flatnonzero(np.diff(kinds[order], prepend=-1))
+    finite = np.where(np.isfinite(weight), weight, -1.0)
+    same = np.round(finite / max(float(finite.max(initial=0.0)), 1e-300), _SAME)
+    order = np.lexsort((ids, apart, -same, kinds))
+    kind = kinds[order]
+    starts = np.diff(kind, prepend=-1) != 0
+    parts = (
+        starts | (np.diff(same[order], prepend=-1) != 0) | (np.diff(apart[order], prepend=0) != 0)
+    )
+    # Too many that differ are no classes.
+    several = np.bincount(kind[parts], minlength=int(kind.max(initial=0)) + 1) <= most
+    begin = np.flatnonzero(starts | (parts & several[kind]))
     counts = np.diff(np.append(begin, len(order)))
-    first = np.unique(kinds, return_index=True)[1]
-    rows = sorted(zip(first.tolist(), ids[order[begin]].tolist(), counts.tolist(), strict=True))
-    return [Class(example, count) for _, example, count in rows]
+    first = np.minimum.reduceat(ids[order], begin) if len(begin) else begin
+    rows = zip(
+        first.tolist(),
+        ids[order[begin]].tolist(),
+        counts.tolist(),
+        kind[begin].tolist(),
+        strict=True,
+    )
+    return [Class(example, count, k) for _, example, count, k in sorted(rows)]
 
 
 def colours_of(topology: Topology) -> Ids:

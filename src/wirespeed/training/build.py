@@ -10,6 +10,7 @@ from wirespeed.collectives.candidate import Place
 from wirespeed.collectives.operation import Operation
 from wirespeed.models import Layer
 from wirespeed.training.communication import NOTHING, Call
+from wirespeed.training.compression import powersgd_kernels, powersgd_values
 from wirespeed.training.engine import Plan, Task
 from wirespeed.training.passes import Cost, Passes
 from wirespeed.training.ranks import shard_ranks
@@ -166,12 +167,32 @@ class Builder:
         rest = wires.call("replicate", Operation.ALL_REDUCE, size / shard_ranks(layout))
         return _both(scatter, rest)
 
+    def reduction(self, layers: Sequence[Layer]) -> Call:
+        """The reduction of layers' gradients, compressed where that was asked for."""
+        compression = self.passes.job.compression
+        if compression.scheme != "powersgd":
+            return self.gradients(self.parameters(layers))
+        # Both thin matrices are summed, one after the other.
+        size = 4.0 * powersgd_values(layers, compression.rank) / 2
+        one = self.passes.wires.call("gradients", Operation.ALL_REDUCE, size)
+        return _both(one, one)
+
+    def compress(self, stage: int, layers: Sequence[Layer], done: int) -> int:
+        """What PowerSGD computes before and after; the task itself where nothing is to be done."""
+        compression = self.passes.job.compression
+        if compression.scheme != "powersgd":
+            return done
+        kernels = powersgd_kernels(layers, compression.rank, 4)
+        return self.compute(stage, "compress", Cost(self.passes.pace.seconds(kernels)), (done,))
+
     def weights(self, parameters: float) -> Call:
         """The gathering of so many parameters from those that share them out."""
         return self.passes.wires.call("shard", Operation.ALL_GATHER, 2.0 * parameters)
 
     def _reduce_bytes(self) -> int:
         job = self.passes.job
+        if job.compression.width is not None:
+            return job.compression.width
         return 4 if job.precision in ("fp32", "tf32") else self.passes.framework.reduce_bytes
 
     def parameters(self, layers: Sequence[Layer]) -> float:
@@ -186,7 +207,8 @@ class Builder:
         done = -1
         for piece in reversed(pieces_of(layers)):
             done = self.compute(stage, name, self.passes.backward(piece), needs)
-            call = self.gradients(self.parameters(piece))
+            done = self.compress(stage, piece, done)
+            call = self.reduction(piece)
             if call.seconds:
                 self.beside(stage, "reduce gradients", call, (done,))
         return done

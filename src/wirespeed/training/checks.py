@@ -62,6 +62,7 @@ def reasons(job: Job, gpus: int | None = None) -> list[str]:
         *_pipeline(job.model, layout, habit),
         *_batch(job),
         *_sharding(layout, habit, job.framework),
+        *_asked(job, habit),
         *_sequence(job),
     ]
 
@@ -203,3 +204,19 @@ def _sequence(job: Job) -> Iterator[str]:
                 rows = model.longest or operator.rows
                 if job.seq_len > rows:
                     yield f"a sequence of {job.seq_len:,} is longer than the {rows:,} positions"
+
+
+def _asked(job: Job, habit: Habit) -> Iterator[str]:
+    """What compression and overlap need."""
+    layout = job.layout
+    sharding = layout.sharding or (habit.sharding if layout.dp * layout.cp > 1 else "none")
+    if job.compression.scheme == "powersgd":
+        if sharding != "none":
+            yield f"PowerSGD sums whole gradients, and {sharding} shares them out"
+        if layout.tp * layout.pp > 1:
+            yield "PowerSGD is a hook of DDP, which has neither tensor parallelism nor a pipeline"
+        if job.compression.rank < 1:
+            yield f"PowerSGD of rank {job.compression.rank} sends nothing"
+    sequence = habit.sequence_parallel if layout.sequence_parallel is None else None
+    if job.tp_overlap and (layout.tp == 1 or not (layout.sequence_parallel or sequence)):
+        yield "overlapped tensor parallelism takes tp above 1 and sequence parallelism"

@@ -64,6 +64,13 @@ class Closed:
                     why="they take all parts of a cluster for alike",
                     remedy="forecast the layout by itself: that runs task by task",
                 )
+        if self.job.tp_overlap or self.job.compression.scheme != "none":
+            raise UsageError(
+                "formulas do not see overlapped tensor parallelism or compressed gradients",
+                where="job",
+                why="they sum collectives as they are",
+                remedy="forecast the layout by itself: that runs task by task",
+            )
         self._costs = Costs(self.job, self.cluster, self.pace)
 
     def seconds(self, layouts: LayoutArrays) -> Floats:

@@ -13,7 +13,7 @@ import hashlib
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -103,6 +103,18 @@ class Pace:
     kernel: float
     width: float
     conv: float
+
+    def slower(self, factor: float) -> Pace:
+        """The rates of a GPU that takes so many times as long for everything."""
+        if factor == 1.0:
+            return self
+        return replace(
+            self,
+            peak=self.peak / factor,
+            inner=self.inner / factor,
+            memory=self.memory / factor,
+            kernel=self.kernel * factor,
+        )
 
     def seconds(self, kernels: Iterable[Kernel]) -> float:
         """[s] that kernels take one after the other."""

@@ -166,7 +166,7 @@ def as_forecast(step: Step, cluster: Cluster, convention: Convention = SEEN) -> 
         tokens_per_s_per_gpu=items_of(job) / seconds / job.layout.gpus,
         mfu=mfu(job, seconds, most, convention),
         hfu=hfu(job, seconds, most, convention),
-        flops_convention=str(convention),
+        flops_convention=convention.words(job.model),
         breakdown_s=Breakdown(**step.spent),
         memory_GiB=memory(job, capacity(cluster.machine.gpu)),
     )
@@ -174,13 +174,16 @@ def as_forecast(step: Step, cluster: Cluster, convention: Convention = SEEN) -> 
 
 def _warnings(job: Job, cluster: Cluster) -> Iterator[Notice]:
     yield from (notice for notice in cluster.warnings if notice.code != "for-steps-only")
-    yield from (Notice("job-remark", text) for text in remarks(job))
+    said = (*remarks(job), *job.conditions.remarks(cluster.machine.gpu, job.layout.gpus))
+    yield from (Notice("job-remark", text) for text in said)
 
 
 def pace_on(cluster: Cluster, job: Job, pace: Mapping[str, PaceValue] | None = None) -> Pace:
     """The rates of a cluster's GPUs in a job's precision, as its changes make them."""
-    factors = {word: _factor(cluster, word) for word in ("gemm", "hbm")}
-    return pace_of(cluster.machine.gpu, job.precision, pace, **factors)
+    name, met = cluster.machine.gpu, job.conditions
+    gemm, hbm = (_factor(cluster, word) for word in ("gemm", "hbm"))
+    rates = pace_of(name, job.precision, pace, gemm=gemm * met.rate(name), hbm=hbm)
+    return rates.slower(met.slowest(job.layout.gpus))
 
 
 def _factor(cluster: Cluster, subject: str) -> float:

@@ -7,6 +7,8 @@ from typing import Literal
 import msgspec
 
 from wirespeed.models import Model
+from wirespeed.training.compression import Compression
+from wirespeed.training.conditions import Conditions
 
 Sharding = Literal["none", "zero1", "zero2", "zero3"]
 """What data-parallel ranks share out: nothing, optimizer, and gradients, and weights.
@@ -66,3 +68,8 @@ class Job(msgspec.Struct, frozen=True):
     task: Literal["pretrain", "sft", "lora"] = "pretrain"
     overlap: str | None = None
     """The words of a source or user about what overlaps; None: the framework's default."""
+    conditions: Conditions = Conditions()
+    compression: Compression = Compression()
+    tp_overlap: bool = False
+    """Whether tensor parallelism's collectives run beside their products, in as many parts as there
+    are ranks: async TP of PyTorch, user buffers of Transformer Engine."""

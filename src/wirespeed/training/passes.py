@@ -15,7 +15,7 @@ from wirespeed.training.habits import Habit, state_bytes
 from wirespeed.training.layout import Job
 from wirespeed.training.memory import micro_batches
 from wirespeed.training.shards import layer_shard
-from wirespeed.training.work import Shape
+from wirespeed.training.work import Gemm, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,19 @@ class Passes:
             return counted * self.wires.call("tp", Operation.ALL_REDUCE, size).seconds
         gather = self.wires.call("tp", Operation.ALL_GATHER, size).seconds
         scatter = self.wires.call("tp", Operation.REDUCE_SCATTER, size).seconds
-        return counted * (gather + scatter)
+        whole = counted * (gather + scatter)
+        return self._exposed(whole, layer, back=back) if self.job.tp_overlap else whole
+
+    def _exposed(self, whole: float, layer: Layer, *, back: bool) -> float:
+        """[s] of collectives that are cut in parts and run beside the products that use them.
+
+        Of a product and its collective the longer decides, and one part of the other that nothing
+        runs beside: the first that arrives, or the last that leaves.
+        """
+        kernels = (work.backward if back else work.forward)(layer, self.shape())
+        products = self.pace.seconds(k for k in kernels if isinstance(k, Gemm) and k.weights)
+        parts = self.job.layout.tp
+        return max(whole - products, 0.0) + min(whole, products) / parts
 
 
 def shape_of(job: Job, habit: Habit, framework: Framework) -> Shape:

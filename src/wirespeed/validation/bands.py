@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,6 @@ import numpy.typing as npt
 import tomli_w
 
 from wirespeed.comparison.bands import ANY, Band, BandClass, BandFile, band_of
-from wirespeed.comparison.classes import SizeClass
 from wirespeed.validation.scored import ScoredRow
 
 SHARE = 0.8
@@ -34,6 +34,8 @@ class Coverage(msgspec.Struct, frozen=True):
     """Median over the rows of half the band's width, over the forecast."""
     error: float
     """Median absolute error of the same rows."""
+    within: float
+    """The absolute error that 80 % of the same rows keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +47,17 @@ class Residual:
     error: float
 
 
-Shares = Mapping[str, float]
-"""By size class: which share of the rows it is fitted on a band is made to hold."""
+Shares = Mapping[tuple[str, str], float]
+"""By platform and size class: which share of the rows it is fitted on a band is made to hold."""
 
 
 def fit_bands(rows: Iterable[Residual], shares: Shares | None = None) -> list[Band]:
-    """Bands of all classes with enough rows and folds, in order of class."""
+    """Bands of all classes with enough rows and folds, in order of class.
+
+    How wide a band is, platform, size and operation decide: of single generations there are too
+    few folds to tell. A generation with rows of its own has an entry, which says that it has been
+    seen, with the width of all.
+    """
     classes: dict[BandClass, list[Residual]] = {}
     for row in rows:
         for wide in row.of.broader():
@@ -60,8 +67,10 @@ def fit_bands(rows: Iterable[Residual], shares: Shares | None = None) -> list[Ba
         folds = {row.fold for row in members}
         broadest = wide.operation == wide.generation == ANY
         if broadest or (len(members) >= LEAST_ROWS and len(folds) >= LEAST_FOLDS):
-            share = (shares or {}).get(wide.size, SHARE)
-            bands.append(_band(wide, members, len(folds), share))
+            share = (shares or {}).get((wide.platform, wide.size), SHARE)
+            limits = _limits(classes[msgspec.structs.replace(wide, generation=ANY)], share)
+            own = (wide.platform, wide.size, wide.operation, wide.generation)
+            bands.append(Band(*own, *limits, len(members), len(folds)))
     return sorted(bands, key=lambda b: (b.platform, b.size, b.operation, b.generation))
 
 
@@ -83,19 +92,19 @@ def residuals(rows: Iterable[ScoredRow]) -> list[Residual]:
     ]
 
 
-def _band(wide: BandClass, rows: Sequence[Residual], folds: int, share: float) -> Band:
+def _limits(rows: Sequence[Residual], share: float) -> tuple[float, float]:
+    """Between which multiples of the forecast that share of the rows lies; all folds weigh alike.
+
+    Another machine is a fold of its own, however many rows somebody else's sweep has.
+    """
     ratios = 1 / (1 + np.array([row.error for row in rows]))
-    low, high = np.quantile(ratios, [(1 - share) / 2, (1 + share) / 2])
-    return Band(
-        wide.platform,
-        wide.size,
-        wide.operation,
-        wide.generation,
-        round(min(float(low), 1.0), 4),
-        round(max(float(high), 1.0), 4),
-        len(rows),
-        folds,
-    )
+    counts = Counter(row.fold for row in rows)
+    weights = np.array([1 / counts[row.fold] for row in rows])
+    order = np.argsort(ratios)
+    place = np.cumsum(weights[order]) - weights[order] / 2
+    wanted = np.array([(1 - share) / 2, (1 + share) / 2]) * weights.sum()
+    low, high = np.interp(wanted, place, ratios[order])
+    return round(min(float(low), 1.0), 4), round(max(float(high), 1.0), 4)
 
 
 def as_toml(bands: Sequence[Band], parameters: str) -> str:
@@ -104,19 +113,19 @@ def as_toml(bands: Sequence[Band], parameters: str) -> str:
     return head + tomli_w.dumps(msgspec.to_builtins(BandFile(parameters, tuple(bands))))
 
 
-def calibrated_shares(rows: Sequence[Residual]) -> dict[str, float]:
-    """The share to fit each size class to, so that 80 % of unseen rows fall into their bands.
+def calibrated_shares(rows: Sequence[Residual]) -> dict[tuple[str, str], float]:
+    """The share to fit each class to, so that 80 % of unseen rows fall into their bands.
 
-    Folds differ more from each other than rows of one fold do, so it lies above 0.8.
+    Folds differ more from each other than rows of one fold do, so it mostly lies above 0.8.
     """
-    candidates = (0.76, 0.78, 0.80, 0.82, 0.84, 0.86, 0.88, 0.90, 0.92, 0.94, 0.96)
-    best: dict[str, tuple[float, float]] = {}
-    for share in candidates:
-        for entry in coverage(rows, {str(size): share for size in SizeClass}):
-            miss = abs(entry.covered - SHARE)
-            if entry.platform == "all" and miss < best.get(entry.size, (1.0, 0.0))[0]:
-                best[entry.size] = (miss, share)
-    return {str(size): best[str(size)][1] for size in SizeClass if str(size) in best}
+    classes = sorted({(row.of.platform, row.of.size) for row in rows})
+    best: dict[tuple[str, str], tuple[float, float]] = {}
+    for share in np.arange(0.70, 0.985, 0.02).round(2).tolist():
+        for entry in coverage(rows, dict.fromkeys(classes, share)):
+            own, miss = (entry.platform, entry.size), abs(entry.covered - SHARE)
+            if own in classes and miss < best.get(own, (1.0, 0.0))[0]:
+                best[own] = (miss, share)
+    return {own: share for own, (_, share) in best.items()}
 
 
 def coverage(rows: Sequence[Residual], shares: Shares | None = None) -> list[Coverage]:
@@ -159,6 +168,7 @@ def _coverage(platform: str, size: str, values: npt.NDArray[np.float64]) -> Cove
         float(covered.mean()),
         float(np.median(width)),
         float(np.median(error)),
+        float(np.quantile(error, SHARE)),
     )
 
 

@@ -74,7 +74,7 @@ def look(cluster: Cluster, gpus: Ids) -> HostView:
             shared_nics=shared,
         )
     rings = disjoint_rings(lanes) if count > 2 else [((0, 1), int(lanes[0, 1]))]
-    if sum(number for _, number in rings) > 0 and _nvlink_used(cluster, gpus):
+    if sum(number for _, number in rings) > 0 and _nvlink_used(cluster, gpus, lanes):
         widths = [number * per_lane for _, number in rings]
 
         def fits(speed: float) -> int:
@@ -116,9 +116,10 @@ def _chains(loops: int, gpus: int) -> int:
     return most
 
 
-def _nvlink_used(cluster: Cluster, gpus: Ids) -> bool:
-    pair = int(gpus[0]), int(gpus[-1])
-    return len(gpus) < 2 or peer_leg(cluster, *pair, len(gpus)) is Leg.NVLINK
+def _nvlink_used(cluster: Cluster, gpus: Ids, lanes: Ids | None = None) -> bool:
+    """Whether the library uses the links: of a mesh, those of two GPUs that `lanes` join."""
+    a, b = (0, -1) if lanes is None else np.argwhere(lanes)[0].tolist()
+    return len(gpus) < 2 or peer_leg(cluster, int(gpus[a]), int(gpus[b]), len(gpus)) is Leg.NVLINK
 
 
 def _links_of(cluster: Cluster, gpus: Ids) -> Ids:
