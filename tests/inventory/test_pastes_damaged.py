@@ -25,8 +25,8 @@ from wirespeed.inventory import resolve
 from wirespeed.inventory.archives import unpacked
 from wirespeed.readers import read_parts
 
-THINNED = settings.default.max_examples * 2 // 5
-"""Of the usual number of examples: each of these is read three times."""
+THINNED = min(400, settings.default.max_examples * 2 // 5)
+"""Of the usual number of examples, and no more than five minutes: each is read three times."""
 UNTRACED = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
 """Without the phase that traces every line, which takes ten times as long."""
 BETWEEN = (
