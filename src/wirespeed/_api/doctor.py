@@ -15,7 +15,6 @@ from wirespeed._api.check import ClusterOf, cluster_for, notices_of
 from wirespeed._api.clusters import cluster
 from wirespeed._api.inputs import inputs_of as given_inputs
 from wirespeed._api.inputs import with_inputs
-from wirespeed._api.validate import read_bytes
 from wirespeed.catalog import parameters
 from wirespeed.comparison.check import check as check_one
 from wirespeed.comparison.check import joined
@@ -34,7 +33,7 @@ from wirespeed.diagnosis.run import Run, Runs, measured_of, run_on
 from wirespeed.errors import InputError, UsageError, WirespeedError
 from wirespeed.evidence import Evidence, Measurement
 from wirespeed.inventory import Resolved
-from wirespeed.inventory.archives import Text, folders_as_hosts, unpacked
+from wirespeed.inventory.archives import ARCHIVE_LIMIT, Text, folders_as_hosts, unpacked
 from wirespeed.inventory.combined import combine
 from wirespeed.inventory.live import live_texts
 from wirespeed.inventory.log_node import is_log
@@ -259,6 +258,20 @@ def _take(read: _Read, name: str, data: bytes, host: str, *, alone: bool) -> Non
     read.texts[name] = tuple(raw_lines(without_secrets(decode(data, file=name))))
 
 
+def _bytes_of(path: Path) -> bytes:
+    """What a file holds, up to one byte more than is read: what is larger is refused."""
+    try:
+        with path.open("rb") as file:
+            return file.read(ARCHIVE_LIMIT + 1)
+    except OSError as error:
+        raise InputError(
+            "cannot be read",
+            where=str(path),
+            why=error.strerror or "",
+            remedy="check the name; a relative one is looked up from here",
+        ) from error
+
+
 def _texts(source: str, notices: list[Notice]) -> list[Text]:
     """The texts of a source, those in archives one by one; `notices` grows by what is left out."""
     if source == "live":
@@ -268,7 +281,7 @@ def _texts(source: str, notices: list[Notice]) -> list[Text]:
     path = Path(source).expanduser()
     if source == "-" or not path.is_dir():
         piped = source == "-"
-        data = sys.stdin.buffer.read() if piped else read_bytes(path)
+        data = sys.stdin.buffer.read(ARCHIVE_LIMIT + 1) if piped else _bytes_of(path)
         inside = unpacked(data, "stdin" if piped else path.name)
         notices += inside.notices
         return inside.texts
@@ -278,7 +291,7 @@ def _texts(source: str, notices: list[Notice]) -> list[Text]:
     found: list[Text] = []
     for file in files:
         try:
-            inside = unpacked(read_bytes(file), file.name)
+            inside = unpacked(_bytes_of(file), file.name)
         except InputError as error:
             text = f"{file.name} is left out: {error.what}"
             notices.append(Notice("file-left-out", text, file.name))
