@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import wirespeed as ws
+from inventory.test_from_log import log
 from nccl_tests_text import cluster_of, printed
+from wirespeed._api.doctor import write_redacted
 
 MATRIX = Path("examples/dgx-h100-topo-m.txt").read_text()
 WELL = printed(cluster_of("dgx-h100"), sizes=[2**27, 2**30])
@@ -57,3 +59,34 @@ def test_the_same_copies_twice_are_compared_alike(tmp_path):
     assert twice.comparison is not None
     rows = [row.forecast_us for row in twice.comparison.rows]
     assert rows == [row.forecast_us for row in once.comparison.rows] * 2
+
+
+def places(report) -> list[tuple[str, tuple[int, ...]]]:
+    return [(f.code, tuple(line.line for line in f.evidence)) for f in report.findings]
+
+
+def test_a_redacted_copy_gives_the_same_findings_on_the_same_lines(tmp_path):
+    lost = Path("examples/dgx-h100-gpu2-without-nvlink-topo-m.txt").read_text()
+    text = (
+        f"(base) bob@gpu-7:~$ nvidia-smi topo -m\n{MATRIX}"
+        f"(base) bob@gpu-7:~$ NCCL_P2P_DISABLE=1 WORD=hush all_reduce_perf\n{SLOW}"
+        f"(base) bob@gpu-8:~$ nvidia-smi topo -m\n{lost}"
+    )
+    report = doctor(tmp_path, text)
+    (copy,) = write_redacted([str(tmp_path / "paste.md")], str(tmp_path / "copies"))
+    shown = copy.read_text()
+    assert not [word for word in ("bob", "gpu-7", "gpu-8", "hush") if word in shown]
+    assert places(ws.doctor(str(copy))) == places(report)
+    assert {"nvlink_down", "p2p_disabled_env"} <= {code for code, _ in places(report)}
+
+
+def test_a_log_in_a_file_of_its_own_says_what_the_rows_beside_it_ran_on(tmp_path):
+    text = log(link="NVL[370.8] - NVS/0", env="NCCL_IB_HCA set by environment to mlx5_0")
+    (tmp_path / "run.log").write_text(text)
+    slow = printed(cluster_of("dgx-h100", nodes=2, NCCL_IB_HCA="mlx5_0"), sizes=[2**30])
+    rows = "\n".join(line for line in slow.splitlines() if not line.startswith("#  Rank"))
+    (tmp_path / "results.txt").write_text(rows)
+    report = ws.doctor(str(tmp_path / "run.log"), str(tmp_path / "results.txt"))
+    assert report.comparison is not None
+    assert (report.comparison.nodes, report.comparison.ranks) == (2, 16)
+    assert report.attribution[0].cause == "wrong_or_few_nics"
