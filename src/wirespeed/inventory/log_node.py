@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from wirespeed.evidence import Evidence, Fact
 from wirespeed.readers import nccl_graph, nccl_log
 
@@ -94,7 +96,7 @@ def log_node(evidence: Sequence[Evidence]) -> LogNode | None:
     parts = [part for part in evidence if is_log(part)]
     if not parts:
         return None
-    facts = [fact for part in parts for fact in part.facts]
+    facts = _together(parts)
     node = LogNode(parts[0].file)
     node.hosts = [
         str(f.value) for f in facts if f.attribute == "name" and _HOST.fullmatch(f.subject)
@@ -108,6 +110,33 @@ def log_node(evidence: Sequence[Evidence]) -> LogNode | None:
     _paths(node, facts)
     _hints(node, facts)
     return node
+
+
+def _together(parts: Sequence[Evidence]) -> list[Fact]:
+    """Facts of all logs of a job, in which one name is one host and each host has one number."""
+    if len(parts) == 1:
+        return list(parts[0].facts)
+    numbers: dict[str, int] = {}
+    facts: list[Fact] = []
+    for at, part in enumerate(parts):
+        names = {
+            f.subject: str(f.value)
+            for f in part.facts
+            if f.attribute == "name" and _HOST.fullmatch(f.subject)
+        }
+
+        def numbered(host: str, at: int = at, names: dict[str, str] = names) -> str:
+            name = names.get(host, f"{host} of {at}")
+            return f"host{numbers.setdefault(name, len(numbers))}"
+
+        for fact in part.facts:
+            host, blank, rest = fact.subject.partition(" ")
+            if _HOST.fullmatch(host):
+                fact = msgspec.structs.replace(fact, subject=f"{numbered(host)}{blank}{rest}")
+            elif fact.attribute == "host" and _HOST.fullmatch(str(fact.value)):
+                fact = msgspec.structs.replace(fact, value=numbered(str(fact.value)))
+            facts.append(fact)
+    return facts
 
 
 def _tells(node: LogNode, facts: Iterable[Fact]) -> bool:
