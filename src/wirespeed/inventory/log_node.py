@@ -14,6 +14,7 @@ from wirespeed.readers import nccl_graph, nccl_log
 FORMATS = frozenset({nccl_log.NAME, nccl_graph.NAME})
 
 _MOST_GPUS = 1024
+_MOST_RANKS = 10**6
 _USUAL_GPUS = 8
 _READING_CC = 80
 """The one compute capability on which the library reads from its peer over NVLink ("/read")."""
@@ -166,7 +167,8 @@ def _gpus(node: LogNode, facts: Sequence[Fact]) -> None:
     ranks = _ranks_of(facts)
     models = {f.subject: str(f.value) for f in facts if f.attribute == "gpu_model"}
     for subject, told in ranks.items():
-        index = int(str(told.get("device", len(node.gpus))))
+        device = told.get("device")
+        index = device if isinstance(device, int) and device < _MOST_GPUS else len(node.gpus)
         bus, line = address(str(told.get("bus_id", ""))), int(str(told["line"]))
         taken = {gpu.index for gpu in node.gpus}
         if index in taken:
@@ -215,7 +217,7 @@ def _count(fact: Fact) -> Iterator[int]:
         yield len(value)
     elif fact.attribute == "devices" and len(value) > 1:
         # Numbers begin at 0, and an excerpt lacks some.
-        yield 1 << max(value).bit_length()
+        yield 1 << min(max(value), _MOST_GPUS).bit_length()
 
 
 def _addresses(node: LogNode, facts: Sequence[Fact]) -> None:
@@ -294,7 +296,8 @@ def _nodes(node: LogNode, facts: Sequence[Fact]) -> None:
 def _most(facts: Iterable[Fact], name: str) -> int:
     """The largest number that the log states of a job."""
     stated = (f.value for f in facts if (f.subject, f.attribute) == ("log", name))
-    return max((value for value in stated if isinstance(value, int)), default=0)
+    sound = (value for value in stated if isinstance(value, int) and value <= _MOST_RANKS)
+    return max(sound, default=0)
 
 
 def _paths(node: LogNode, facts: Iterable[Fact]) -> None:
