@@ -22,7 +22,7 @@ from wirespeed.topology.change import Change
 
 Floats = npt.NDArray[np.float64]
 
-REACH, LEAST = 2.0, 0.15
+REACH, LEAST = 2.0, 0.1
 """How often the width of its band [log, at least LEAST] the middle row must lie off to be slow.
 
 Chosen on the published records, between false alarms and what is missed: docs/doctor.md shows
