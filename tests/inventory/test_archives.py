@@ -203,3 +203,10 @@ def test_check_finds_the_measurement_in_an_archive(tmp_path, run):
     (tmp_path / "b.zip").write_bytes(zipped({"notes.md": b"slow?\n", "run/out.txt": result}))
     done = run("check", str(tmp_path / "b.zip"), "--json")
     assert (done.status, done.json["verdict"]) == (0, "ok")
+
+
+def test_what_never_ends_is_refused(run):
+    for verb in ("doctor", "topo"):
+        done = run(verb, "/dev/zero")
+        assert done.status == 2
+        assert done.err.startswith("wirespeed: ")

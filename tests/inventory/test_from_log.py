@@ -258,3 +258,19 @@ def test_published_logs_are_machines(name: str, gpu: str, count: int, nodes: int
     assert resolved.machine.gpu.startswith(gpu)
     assert len(resolved.machine.unit.of_kind(ComponentKind.GPU)) == count
     assert resolved.nodes == nodes
+
+
+def test_logs_of_several_hosts_of_a_job_in_files_of_their_own_are_one_job():
+    whole = log(hosts=2).replace("nNodes 2 ", "")
+    first = "\n".join(line for line in whole.split("\n") if line.startswith("n0:"))
+    second = "\n".join(line for line in whole.split("\n") if line.startswith("n1:"))
+    for bus in BUSES:
+        # Slots of the second host have other addresses.
+        second = second.replace(f"busId {bus}", f"busId a{bus}")
+    node = log_node([evidence(first, "n0.log"), evidence(second, "n1.log")])
+    assert node is not None
+    assert (len(node.gpus), node.nodes, node.hosts) == (8, 2, ["n0", "n1"])
+    assert node.gpus[0].bus_id == "0000:1b:00.0"
+    again = log_node([evidence(first, "a.log"), evidence(first, "b.log")])
+    assert again is not None
+    assert set(again.hosts) == {"n0"}

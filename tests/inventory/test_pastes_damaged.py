@@ -6,9 +6,11 @@ them; and the same for own small texts, which need no corpus.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gzip
 import io
+import re
 import tarfile
 import time
 import zipfile
@@ -25,8 +27,8 @@ from wirespeed.inventory import resolve
 from wirespeed.inventory.archives import unpacked
 from wirespeed.readers import read_parts
 
-THINNED = settings.default.max_examples * 2 // 5
-"""Of the usual number of examples: each of these is read three times."""
+THINNED = min(400, settings.default.max_examples * 2 // 5)
+"""Of the usual number of examples, and no more than five minutes: each is read three times."""
 UNTRACED = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
 """Without the phase that traces every line, which takes ten times as long."""
 BETWEEN = (
@@ -175,6 +177,9 @@ SHAPES = {
     "open tags": '<graph id="1" <pci busid="{n}\n',
     "at signs": "a@b a@b a@b $\n",
     "blanks": " " * 60 + "\n",
+    "digits": "8" * 400 + "x 1 float\n",
+    "dashes": "a-",
+    "dots": "node.",
     "one line": "n1: [1,0]<stdout>:NCCL INFO ",
 }
 
@@ -185,3 +190,17 @@ def test_a_quarter_mebibyte_of_one_shape_is_answered_in_time(shape: str, folder)
     unit = SHAPES[shape]
     count = 2**18 // len(unit)
     answered("".join(unit.replace("{n}", str(n % 4099)) for n in range(count)), folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("digits", ["9" * 30, "9" * 5000, "²", "-7"], ids=["30", "5000", "²", "-7"])
+@pytest.mark.parametrize("name", sorted(TEXTS))
+def test_numbers_of_any_length_are_read_or_passed_over(name: str, digits: str, folder):
+    """One place after the other, and all that look alike at once."""
+    text = TEXTS[name]
+    places = [match.span() for match in re.finditer(r"\d+", text)]
+    for begin, end in places[:: max(1, len(places) // 5)]:
+        with contextlib.suppress(WirespeedError):
+            read_parts(text[:begin] + digits + text[end:], file="paste")
+    begin, end = places[len(places) // 2]
+    answered(text.replace(text[begin:end], digits), folder)

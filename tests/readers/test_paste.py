@@ -101,6 +101,28 @@ def test_hosts_that_prompts_name_are_kept_apart():
     assert kinds(text) == [("a", "topo-m"), ("b", "topo-m")]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ssh {}",
+        "ssh -o StrictHostKeyChecking=no -p 22 root@{}",
+        "kubectl exec -it {} --",
+        "docker exec {}",
+    ],
+)
+def test_a_command_that_runs_elsewhere_names_the_host(command: str):
+    text = "".join(f"$ {command.format(n)} nvidia-smi topo -m\n{MATRIX}" for n in ("n1", "n2"))
+    assert kinds(text) == [("n1", "topo-m"), ("n2", "topo-m")]
+
+
+@pytest.mark.parametrize("form", ["[rank{}]: ", "[default{}]:", "(Worker pid={}, ip=10.0.0.1) "])
+def test_names_of_ranks_are_no_hosts(form: str):
+    text = "".join(f"{form.format(0)}{line}\n" for line in RUN.splitlines())
+    (part,) = read_parts(text, file="paste")
+    assert part.host == ""
+    assert statements((part,)) == statements(read_parts(RUN, file="paste"))
+
+
 @pytest.mark.parametrize("form", ["{}: ", "[{}] ", "{}  | ", "[pod/{}/main] "])
 def test_lines_that_begin_with_their_host_are_sorted_by_it(form: str):
     pairs = zip(MATRIX.splitlines(), MATRIX.splitlines(), strict=True)

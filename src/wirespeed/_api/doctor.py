@@ -6,13 +6,15 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
+
+import msgspec
 
 from wirespeed._api.check import ClusterOf, cluster_for, notices_of
 from wirespeed._api.clusters import cluster
 from wirespeed._api.inputs import inputs_of as given_inputs
 from wirespeed._api.inputs import with_inputs
-from wirespeed._api.validate import read_bytes
 from wirespeed.catalog import parameters
 from wirespeed.comparison.check import check as check_one
 from wirespeed.comparison.check import joined
@@ -31,9 +33,10 @@ from wirespeed.diagnosis.run import Run, Runs, measured_of, run_on
 from wirespeed.errors import InputError, UsageError, WirespeedError
 from wirespeed.evidence import Evidence, Measurement
 from wirespeed.inventory import Resolved
-from wirespeed.inventory.archives import Text, folders_as_hosts, unpacked
+from wirespeed.inventory.archives import ARCHIVE_LIMIT, Text, folders_as_hosts, unpacked
 from wirespeed.inventory.combined import combine
 from wirespeed.inventory.live import live_texts
+from wirespeed.inventory.log_node import is_log
 from wirespeed.inventory.source import of_host
 from wirespeed.readers import decode, raw_lines, read_parts
 from wirespeed.readers.records import are_records, read_records
@@ -135,10 +138,16 @@ def _on_evidence(read: _Read, on: Cluster | ClusterOf | str | None) -> DoctorRep
     resolved = _machine(read, on)
     make = _maker(on, resolved)
     compared, left = list[Compared](), list[tuple[str, str]]()
+    known: dict[object, Compared] = {}
     for evidence in read.evidence:
+        inputs = _inputs_of(evidence)
         for measured in evidence.measurements:
+            # Copies between all pairs come in thousands, and in a paste often twice.
+            asked = (inputs, _without_lines(measured)) if measured.source else object()
             try:
-                compared.append(_compared(evidence, measured, make))
+                if asked not in known:
+                    known[asked] = _compared(evidence, measured, make)
+                compared.append(replace(known[asked], measurement=measured))
             except WirespeedError as error:
                 left.append((evidence.file, f"{measured.operation}: {error.what}"))
     machine = resolved.machine if resolved else None
@@ -162,6 +171,16 @@ def _on_evidence(read: _Read, on: Cluster | ClusterOf | str | None) -> DoctorRep
         comparison=comparison_of(check) if check else None,
         attribution=worst.diagnosis.causes if worst else (),
     )
+
+
+def _inputs_of(evidence: Evidence) -> frozenset[object]:
+    """What a text says of its run, wherever it says it."""
+    return frozenset((fact.subject, fact.attribute, fact.value) for fact in evidence.facts)
+
+
+def _without_lines(measured: Measurement) -> Measurement:
+    rows = tuple(msgspec.structs.replace(row, line=0) for row in measured.rows)
+    return msgspec.structs.replace(measured, rows=rows)
 
 
 def _compared(evidence: Evidence, measured: Measurement, make: ClusterOf | None) -> Compared:
@@ -194,10 +213,14 @@ def _machine(read: _Read, on: Cluster | ClusterOf | str | None) -> Resolved | No
     except WirespeedError as error:
         read.notices.append(Notice("machine-not-known", f"the machine stays open: {error.what}"))
         return None
+    software = found.software
+    if software and any(part.measurements and is_log(part) for part in parts):
+        # A run with a log of its own was made under what that says, and nothing else.
+        software = replace(software, env={})
     return Resolved(
         found.machine,
         nodes=found.nodes,
-        software=found.software,
+        software=software,
         evidence=tuple(parts),
         design=found.design,
     )
@@ -214,7 +237,7 @@ def _maker(on: Cluster | ClusterOf | str | None, resolved: Resolved | None) -> C
     if source is None:
         return None
     named = source
-    return lambda nodes: cluster(named, nodes=nodes)
+    return cache(lambda nodes: cluster(named, nodes=nodes))
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:
@@ -235,6 +258,20 @@ def _take(read: _Read, name: str, data: bytes, host: str, *, alone: bool) -> Non
     read.texts[name] = tuple(raw_lines(without_secrets(decode(data, file=name))))
 
 
+def _bytes_of(path: Path) -> bytes:
+    """What a file holds, up to one byte more than is read: what is larger is refused."""
+    try:
+        with path.open("rb") as file:
+            return file.read(ARCHIVE_LIMIT + 1)
+    except OSError as error:
+        raise InputError(
+            "cannot be read",
+            where=str(path),
+            why=error.strerror or "",
+            remedy="check the name; a relative one is looked up from here",
+        ) from error
+
+
 def _texts(source: str, notices: list[Notice]) -> list[Text]:
     """The texts of a source, those in archives one by one; `notices` grows by what is left out."""
     if source == "live":
@@ -244,7 +281,7 @@ def _texts(source: str, notices: list[Notice]) -> list[Text]:
     path = Path(source).expanduser()
     if source == "-" or not path.is_dir():
         piped = source == "-"
-        data = sys.stdin.buffer.read() if piped else read_bytes(path)
+        data = sys.stdin.buffer.read(ARCHIVE_LIMIT + 1) if piped else _bytes_of(path)
         inside = unpacked(data, "stdin" if piped else path.name)
         notices += inside.notices
         return inside.texts
@@ -254,7 +291,7 @@ def _texts(source: str, notices: list[Notice]) -> list[Text]:
     found: list[Text] = []
     for file in files:
         try:
-            inside = unpacked(read_bytes(file), file.name)
+            inside = unpacked(_bytes_of(file), file.name)
         except InputError as error:
             text = f"{file.name} is left out: {error.what}"
             notices.append(Notice("file-left-out", text, file.name))

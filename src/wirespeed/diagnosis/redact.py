@@ -32,7 +32,7 @@ _GID = re.compile(r"(?i)(gids?\s*)([0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})(?![\w:]
 _SERIAL = re.compile(r"(?i)(\bserial(?: number)?\s*[:=]\s*)(\S+)")
 _HOME = re.compile(r"(/(?:home|Users|root)/)([\w.-]+)")
 _USER = re.compile(r"(?i)(\b(?:USER|LOGNAME|user name|username)\s*[=:]\s*\"?)([\w.-]+)")
-_AT = re.compile(r"(?<![\w.@])\w[\w.-]*@(\w[\w.-]*)")
+_AT = re.compile(r"(?<![\w.@])\w[\w.-]{0,80}@(\w[\w.-]*)")
 _WORD = re.compile(r"(?<![\w.-])\w[\w.-]*(?:\[[\d,-]+\])?")
 _ENVIRONMENT = re.compile(r"\"env\"\s*:\s*(?=[{\[])")
 _ENTRY = re.compile(r"\"([^\"\\\n]*?)(\"\s*:\s*\"|=)((?:[^\"\\\n]|\\.)*)\"")
@@ -41,7 +41,7 @@ _OURS = ("NCCL_", "RCCL_")
 _OF_THE_RUN = (*_OURS, "CUDA_", "HIP_", "HSA_", "ROCR_", "UCX_", "FI_", "OMPI_", "OMP_")
 """Variables that tell how a run was made, and nothing of whose it is."""
 _SECRET = re.compile(
-    r"(?i)(\"?\b[\w-]*(?:token|secret|passw(?:or)?d|api[_-]?key|credential|private[_-]?key)[\w-]*"
+    r"(?i)(\"?\b[\w-]{0,80}(?:token|secret|passw(?:or)?d|api[_-]?key|credential|private[_-]?key)[\w-]{0,80}"
     r"\"?\s*[=:]\s*\"?)([^\s\",}]+)"
 )
 _HOSTS = (

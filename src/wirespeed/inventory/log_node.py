@@ -6,12 +6,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from wirespeed.evidence import Evidence, Fact
 from wirespeed.readers import nccl_graph, nccl_log
 
 FORMATS = frozenset({nccl_log.NAME, nccl_graph.NAME})
 
 _MOST_GPUS = 1024
+_MOST_RANKS = 10**6
 _USUAL_GPUS = 8
 _READING_CC = 80
 """The one compute capability on which the library reads from its peer over NVLink ("/read")."""
@@ -94,7 +97,7 @@ def log_node(evidence: Sequence[Evidence]) -> LogNode | None:
     parts = [part for part in evidence if is_log(part)]
     if not parts:
         return None
-    facts = [fact for part in parts for fact in part.facts]
+    facts = _together(parts)
     node = LogNode(parts[0].file)
     node.hosts = [
         str(f.value) for f in facts if f.attribute == "name" and _HOST.fullmatch(f.subject)
@@ -108,6 +111,33 @@ def log_node(evidence: Sequence[Evidence]) -> LogNode | None:
     _paths(node, facts)
     _hints(node, facts)
     return node
+
+
+def _together(parts: Sequence[Evidence]) -> list[Fact]:
+    """Facts of all logs of a job, in which one name is one host and each host has one number."""
+    if len(parts) == 1:
+        return list(parts[0].facts)
+    numbers: dict[str, int] = {}
+    facts: list[Fact] = []
+    for at, part in enumerate(parts):
+        names = {
+            f.subject: str(f.value)
+            for f in part.facts
+            if f.attribute == "name" and _HOST.fullmatch(f.subject)
+        }
+
+        def numbered(host: str, at: int = at, names: dict[str, str] = names) -> str:
+            name = names.get(host, f"{host} of {at}")
+            return f"host{numbers.setdefault(name, len(numbers))}"
+
+        for fact in part.facts:
+            host, blank, rest = fact.subject.partition(" ")
+            if _HOST.fullmatch(host):
+                fact = msgspec.structs.replace(fact, subject=f"{numbered(host)}{blank}{rest}")
+            elif fact.attribute == "host" and _HOST.fullmatch(str(fact.value)):
+                fact = msgspec.structs.replace(fact, value=numbered(str(fact.value)))
+            facts.append(fact)
+    return facts
 
 
 def _tells(node: LogNode, facts: Iterable[Fact]) -> bool:
@@ -137,7 +167,8 @@ def _gpus(node: LogNode, facts: Sequence[Fact]) -> None:
     ranks = _ranks_of(facts)
     models = {f.subject: str(f.value) for f in facts if f.attribute == "gpu_model"}
     for subject, told in ranks.items():
-        index = int(str(told.get("device", len(node.gpus))))
+        device = told.get("device")
+        index = device if isinstance(device, int) and device < _MOST_GPUS else len(node.gpus)
         bus, line = address(str(told.get("bus_id", ""))), int(str(told["line"]))
         taken = {gpu.index for gpu in node.gpus}
         if index in taken:
@@ -186,7 +217,7 @@ def _count(fact: Fact) -> Iterator[int]:
         yield len(value)
     elif fact.attribute == "devices" and len(value) > 1:
         # Numbers begin at 0, and an excerpt lacks some.
-        yield 1 << max(value).bit_length()
+        yield 1 << min(max(value), _MOST_GPUS).bit_length()
 
 
 def _addresses(node: LogNode, facts: Sequence[Fact]) -> None:
@@ -265,7 +296,8 @@ def _nodes(node: LogNode, facts: Sequence[Fact]) -> None:
 def _most(facts: Iterable[Fact], name: str) -> int:
     """The largest number that the log states of a job."""
     stated = (f.value for f in facts if (f.subject, f.attribute) == ("log", name))
-    return max((value for value in stated if isinstance(value, int)), default=0)
+    sound = (value for value in stated if isinstance(value, int) and value <= _MOST_RANKS)
+    return max(sound, default=0)
 
 
 def _paths(node: LogNode, facts: Iterable[Fact]) -> None:

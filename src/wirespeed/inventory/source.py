@@ -92,7 +92,9 @@ def _standard_input() -> bytes:
             why="`-` reads what another command prints",
             remedy="write for example: nvidia-smi topo -m | wirespeed topo -",
         )
-    return sys.stdin.buffer.read()
+    from wirespeed.inventory.archives import ARCHIVE_LIMIT
+
+    return sys.stdin.buffer.read(ARCHIVE_LIMIT + 1)
 
 
 def _of_text(data: str | bytes, file: str, gpu: str | None, folder: Path | None = None) -> Resolved:

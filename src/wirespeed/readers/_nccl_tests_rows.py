@@ -31,11 +31,12 @@ _MEASURED = {"time": "time", "cputime": "time", "algbw": "algbw", "busbw": "busb
 _MEASURED |= {"error": "wrong", "#wrong": "wrong"}
 _INTERVALS = ("i_min", "i_max", "i_p99", "i_cv%")
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d\S*)?|\d\d:\d\d:\d\d(?:\.\d+)?")
-_SIZE = re.compile(r"\d{1,3}(?:[_,]?\d+)*")
+_SIZE = re.compile(r"\d+(?:[_,]\d+)*")
+_LONGEST_SIZE = 24
 _NOTHING = ("n/a", "nan", "-nan", "-", "inf")
 _PLACEHOLDER = re.compile(r"X+(?:\.X+)?", re.IGNORECASE)
 DEVICE = re.compile(
-    r"#\s+Rank\s+(\d+)\s+(?:Group\s+\d+\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device\s+(\d+)\s+"
+    r"#\s+Rank\s+(\d{1,9})\s+(?:Group\s+\d+\s+)?Pid\s+\d+\s+on\s+(\S+)\s+device\s+(\d{1,9})\s+"
     r"\[([^\]]+)\]\s+(.+?)\s*$"
 )
 """A line of the list of devices: rank, host, device, bus id, model."""
@@ -101,7 +102,7 @@ def table_row(text: str, columns: Columns | None) -> TableRow | None:
     if len(words) < 3 or not _is_size(words[0]):
         return None
     if columns is None or columns.lead != ("size",):
-        if words[2].lower() not in DTYPES or not words[1].isdigit():
+        if words[2].lower() not in DTYPES or not _is_size(words[1]):
             return None
         return _full_row(words, columns or STOCK)
     readings, torn = _readings(words[1:], columns.measured)
@@ -116,7 +117,7 @@ def _full_row(words: list[str], columns: Columns) -> TableRow | None:
         if rest[0].lower() not in _NOTHING:
             redop = rest[0].lower()
         rest = rest[1:]
-    if "root" in columns.lead and rest and re.fullmatch(r"-?\d+", rest[0]):
+    if "root" in columns.lead and rest and re.fullmatch(r"-?\d{1,9}", rest[0]):
         root, rest = int(rest[0]), rest[1:]
     measured = columns.measured
     if columns is STOCK and len(rest) >= 16:
@@ -124,7 +125,7 @@ def _full_row(words: list[str], columns: Columns) -> TableRow | None:
     readings, torn = _readings(rest, measured)
     if not readings:
         return None
-    return TableRow(_size(words[0]), int(words[1]), words[2].lower(), redop, root, readings, torn)
+    return TableRow(_size(words[0]), _size(words[1]), words[2].lower(), redop, root, readings, torn)
 
 
 def _readings(words: list[str], measured: tuple[str, ...]) -> tuple[tuple[Reading, ...], bool]:
@@ -166,7 +167,7 @@ def _number(word: str) -> float | None:
 
 
 def _is_size(word: str) -> bool:
-    return bool(_SIZE.fullmatch(word))
+    return len(word) <= _LONGEST_SIZE and bool(_SIZE.fullmatch(word))
 
 
 def _size(word: str) -> int:

@@ -65,10 +65,12 @@ class _Reading:
         return best
 
     def _without(self, found: Unwrapped, best: _Found, depth: int) -> _Found:
+        names = _formats(best)
+        if found.kind == "rank" and names and names <= _OF_A_JOB and found.passed_over:
+            return best
         whole = self.read(found.whole, depth)
         if whole.said > best.said:
-            best = whole
-        names = {name for part in best.parts for name in part.format.split("+")}
+            best, names = whole, _formats(whole)
         if len(found.parts) < 2 or (names and names <= _OF_A_JOB):
             return best if found.kind != "host" else self._named(best, found)
         parts = [self.read(part, depth) for part in found.parts]
@@ -155,6 +157,10 @@ def _only_host(between: Sequence[Piece]) -> str:
     """The host that all prompts of a text name, where it is one."""
     hosts = {piece.host for piece in between if piece.host}
     return hosts.pop() if len(hosts) == 1 else ""
+
+
+def _formats(found: _Found) -> set[str]:
+    return {name for part in found.parts for name in part.format.split("+")}
 
 
 def _said(part: Evidence) -> int:

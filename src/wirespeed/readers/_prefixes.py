@@ -1,7 +1,8 @@
 """unwrapped: a text without what launchers and loggers put before each of its lines.
 
 Time stamps; the host's name of parallel shells (`node-0: `, `[node-0] `, `node-0 | `,
-`[pod/node-0/main] `); ranks (`0: `, `[1,0]<stdout>:`, `[rank0]:`).
+`[pod/node-0/main] `); ranks (`0: `, `[1,0]<stdout>:`, `[rank0]:`,
+`(Worker pid=7)`).
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ _STAMP = re.compile(
 )
 _HOST = re.compile(
     r"\[pod/(?P<d>[A-Za-z][\w.-]{0,120})/[\w.-]{1,120}\] ?|"
-    r"(?P<a>[A-Za-z][\w.-]{0,120}):(?: |$)|\[(?P<b>[A-Za-z][\w.-]{0,120})\]:?(?: |$)|"
+    r"(?P<a>[A-Za-z][\w.-]{0,120}):(?: |$)|"
+    r"\[(?P<b>(?!(?:rank|default|task)\d)[A-Za-z][\w.-]{0,120})\]:?(?: |$)|"
     r"(?P<c>[A-Za-z][\w.-]{0,120}) {0,20}\|(?: |$)"
 )
 _RANK = re.compile(
     r"\s{0,8}(?:\[\d+,(?P<a>\d+)\]<std(?:out|err)>: ?|(?P<b>\d+): |"
-    r"\[(?:rank|default|task) ?(?P<c>\d+)\]:? ?|(?:rank|task) ?(?P<d>\d+): ?)"
+    r"\[(?:rank|default|task) ?(?P<c>\d+)\]:? ?|(?:rank|task) ?(?P<d>\d+): ?|"
+    r"\([A-Za-z_]\w{0,60} (?:rank=\d+, )?pid=(?P<e>\d+)[^()]{0,60}\) ?)"
 )
 
 
@@ -42,6 +45,8 @@ class Unwrapped:
     kind: str
     whole: Piece
     parts: tuple[Piece, ...] = ()
+    passed_over: bool = False
+    """Whether every reader passes over such a prefix anyway."""
 
 
 def unwrapped(piece: Piece) -> Iterator[Unwrapped]:
@@ -66,7 +71,8 @@ def unwrapped(piece: Piece) -> Iterator[Unwrapped]:
             said = _who(kind, last, piece.host)
             parts.setdefault(last, Piece(host=said, command=piece.command)).add(stripped, number)
         told = tuple(parts.values()) if kind != "time" else ()
-        yield Unwrapped(kind, whole, told)
+        plain = kind == "rank" and all(match is None or match["a"] or match["b"] for match in found)
+        yield Unwrapped(kind, whole, told, plain)
 
 
 def _name(match: re.Match[str]) -> str:

@@ -36,6 +36,8 @@ _SHELL = re.compile(r"\s{0,8}(?:ba|z|k|da)?sh-\d[\w.]*[$#](?:\s+(?P<command>.*))
 _TRACE = re.compile(rf"\s{{0,8}}(?:\++|#|!|%|In \[\d+\]: ?!) ?(?P<command>{_TOOLS}.*)$")
 _PROMPTS = (_USER_AT, _HOST_PATH, _BARE, _SHELL, _TRACE, _HOST_TOOL)
 
+_REMOTE = re.compile(r"(?:sudo )?(?:ssh|kubectl (?:-n \S+ )?exec|docker exec) (?P<rest>.{1,400})$")
+_WITH_VALUE = frozenset(("-p", "-i", "-o", "-l", "-J", "-F", "-n", "-c", "-u", "-w", "-e"))
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)|\s*</?(?:pre|code|details|summary)\b[^<>]{0,80}>\s*$")
 _RULE = re.compile(r"\s*-{4,}\s*$")
 _NAMES = re.compile(rf"\s*(?P<host>{_HOST}(?:\[[\d,-]+\])?(?:,[\w.\[\],-]+)?)(?: \(\d+\))?\s*$")
@@ -131,8 +133,22 @@ def _prompt(line: str) -> _Mark | None:
     for pattern in _PROMPTS:
         if found := pattern.match(line):
             named = found.groupdict()
-            return _Mark(named.get("host") or "", (named.get("command") or "").strip())
+            command = (named.get("command") or "").strip()
+            return _Mark(_remote(command) or named.get("host") or "", command)
     return None
+
+
+def _remote(command: str) -> str:
+    """The host or pod on which `ssh`, `kubectl exec` and `docker exec` run the rest."""
+    found = _REMOTE.match(command)
+    words = iter(found["rest"].split()) if found else iter(())
+    for word in words:
+        if word in _WITH_VALUE:
+            next(words, None)
+        elif not word.startswith("-"):
+            host = word.rpartition("@")[2]
+            return host if next(words, "") and re.fullmatch(_HOST, host) else ""
+    return ""
 
 
 def _between_rules(lines: Sequence[str], at: int) -> str:

@@ -54,10 +54,10 @@ _TELLING = 0.5e9
 _MOST_RANKS = 2**20
 
 _PERF = re.compile(r"\b(" + "|".join(OPERATIONS) + r")(?:_perf|\.cu\b)")
-_CONFIG = re.compile(r"#?\s*nThreads? (\d+) nGpus (\d+)")
-_GRAPHS = re.compile(r"\bgraph: (\d+)")
-_VERSION = re.compile(r"# nccl-tests version (\S+)(?:.*nccl-library=(\d+))?")
-_BOUNDS = re.compile(r"# Out of bounds values\s*:\s*(\d+)\s*(\w*)")
+_CONFIG = re.compile(r"#?\s*nThreads? (\d{1,9}) nGpus (\d{1,9})")
+_GRAPHS = re.compile(r"\bgraph: (\d{1,9})")
+_VERSION = re.compile(r"# nccl-tests version (\S+)(?:.*nccl-library=(\d{1,9}))?")
+_BOUNDS = re.compile(r"# Out of bounds values\s*:\s*(\d{1,18})\s*(\w*)")
 _FAILURE = re.compile(
     r"Test (?:NCCL|CUDA|HIP) failure|Test failure|NCCL failure|srun: error|Segmentation fault|"
     r"mpirun noticed|Call to \w+ returned|^Aborted",

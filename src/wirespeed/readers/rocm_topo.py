@@ -29,7 +29,9 @@ _BANNER = re.compile(
     re.IGNORECASE,
 )
 _SIGN = re.compile(_BANNER.pattern + r"|GPU\[\d+\]\s*: \(Topology\)", re.IGNORECASE)
-_NUMA = re.compile(r"\s*GPU(?:\[(\d{1,3})\]| (\d{1,3}))\s*: (?:\(Topology\) )?(Numa \w+): *(-?\d+)")
+_NUMA = re.compile(
+    r"\s*GPU(?:\[(\d{1,3})\]| (\d{1,3}))\s*: (?:\(Topology\) )?(Numa \w+): *(-?\d{1,6})(?!\d)"
+)
 _NAME = re.compile(r"GPU(\d{1,3})")
 _ATTRIBUTES = {"weight": "weight", "hops": "hops", "link": "rocm_link"}
 _MOST_GPUS = 128
