@@ -30,6 +30,7 @@ NAMES = [
         "faults",
         "load",
         "model",
+        "read",
         "scale",
         "topo",
         "train",

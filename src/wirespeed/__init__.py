@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from wirespeed._api.faults import faults
     from wirespeed._api.load import load
     from wirespeed._api.models import model
+    from wirespeed._api.reading import read
     from wirespeed._api.topo import topo
     from wirespeed._api.train import scale, train
     from wirespeed._api.validate import validate
@@ -43,6 +44,7 @@ __all__ = [
     "faults",
     "load",
     "model",
+    "read",
     "scale",
     "topo",
     "train",
@@ -62,6 +64,7 @@ _HOMES = {
     "faults": "wirespeed._api.faults",
     "load": "wirespeed._api.load",
     "model": "wirespeed._api.models",
+    "read": "wirespeed._api.reading",
     "scale": "wirespeed._api.train",
     "topo": "wirespeed._api.topo",
     "train": "wirespeed._api.train",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from wirespeed._api.check import ClusterOf, cluster_for, notices_of
 from wirespeed._api.clusters import cluster
 from wirespeed._api.inputs import inputs_of as given_inputs
 from wirespeed._api.inputs import with_inputs
+from wirespeed._api.reading import Reading, free_name, nothing_read, texts_of
 from wirespeed.catalog import parameters
 from wirespeed.comparison.check import check as check_one
 from wirespeed.comparison.check import joined
@@ -22,7 +22,7 @@ from wirespeed.comparison.machines import collective_of, group_on, inputs_of
 from wirespeed.diagnosis.attribution import attribute
 from wirespeed.diagnosis.case import Case, Compared
 from wirespeed.diagnosis.records import verdicts
-from wirespeed.diagnosis.redact import redacted, without_secrets
+from wirespeed.diagnosis.redact import redacted
 from wirespeed.diagnosis.report import (
     DoctorReport,
     comparison_of,
@@ -33,25 +33,14 @@ from wirespeed.diagnosis.run import Run, Runs, measured_of, run_on
 from wirespeed.errors import InputError, UsageError, WirespeedError
 from wirespeed.evidence import Evidence, Measurement
 from wirespeed.inventory import Resolved
-from wirespeed.inventory.archives import ARCHIVE_LIMIT, Text, folders_as_hosts, unpacked
+from wirespeed.inventory.archives import Text, folders_as_hosts
 from wirespeed.inventory.combined import combine
-from wirespeed.inventory.live import live_texts
 from wirespeed.inventory.log_node import is_log
-from wirespeed.inventory.source import of_host
-from wirespeed.readers import decode, raw_lines, read_parts
+from wirespeed.readers import decode
 from wirespeed.readers.records import are_records, read_records
 from wirespeed.topology.cluster import Cluster
 from wirespeed.topology.result import ParameterSet
 from wirespeed.topology.software import Notice
-
-
-@dataclass(slots=True)
-class _Read:
-    """What was read of the sources so far."""
-
-    evidence: list[Evidence] = field(default_factory=list)
-    texts: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    notices: list[Notice] = field(default_factory=list)
 
 
 def doctor(*sources: str, on: Cluster | ClusterOf | str | None = None) -> DoctorReport:
@@ -69,21 +58,14 @@ def doctor(*sources: str, on: Cluster | ClusterOf | str | None = None) -> Doctor
             why="the doctor reads what machines and benchmarks print",
             remedy="give the output of nccl-tests and of `nvidia-smi topo -m`",
         )
-    read = _Read()
-    texts = [text for source in sources for text in _texts(source, read.notices)]
+    read = Reading()
+    texts = [text for source in sources for text in texts_of(source, read.notices)]
     given = given_inputs(sources=list(sources), on=on if isinstance(on, str | Cluster) else None)
     if len(texts) == 1 and are_records(texts[0][1]):
         return with_inputs(_on_records(texts[0]), given)
-    hosts = folders_as_hosts(name for name, _ in texts)
-    for name, data in texts:
-        _take(read, name, data, hosts.get(name, ""), alone=len(texts) == 1)
+    read.take(texts)
     if not read.evidence:
-        raise InputError(
-            "none of this can be read",
-            where=", ".join(sources),
-            why=read.notices[0].text if read.notices else "",
-            remedy="give the output of nccl-tests and of `nvidia-smi topo -m`",
-        )
+        raise nothing_read(sources, read.notices)
     return with_inputs(_on_evidence(read, on), given)
 
 
@@ -101,7 +83,7 @@ def write_redacted(sources: Iterable[str], folder: str) -> list[Path]:
             why=f"copies would stand beside what is in {folder}",
             remedy="name a new folder",
         )
-    given = [text for source in sources for text in _texts(source, [])]
+    given = [text for source in sources for text in texts_of(source, [])]
     texts: dict[str, str] = {}
     for name, data in given:
         try:
@@ -111,7 +93,7 @@ def write_redacted(sources: Iterable[str], folder: str) -> list[Path]:
             if len(given) == 1:
                 raise
             continue
-        texts[_free(name, texts)] = text
+        texts[free_name(name, texts)] = text
     to.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     for name, text in redacted(texts, hosts=folders_as_hosts(texts).values()).items():
@@ -134,7 +116,7 @@ def _on_records(text: Text) -> DoctorReport:
     )
 
 
-def _on_evidence(read: _Read, on: Cluster | ClusterOf | str | None) -> DoctorReport:
+def _on_evidence(read: Reading, on: Cluster | ClusterOf | str | None) -> DoctorReport:
     resolved = _machine(read, on)
     make = _maker(on, resolved)
     compared, left = list[Compared](), list[tuple[str, str]]()
@@ -203,7 +185,7 @@ def _run(evidence: Evidence, measured: Measurement, make: ClusterOf | None) -> R
     return run_on(made, group_on(made, measured), collective_of(measured))
 
 
-def _machine(read: _Read, on: Cluster | ClusterOf | str | None) -> Resolved | None:
+def _machine(read: Reading, on: Cluster | ClusterOf | str | None) -> Resolved | None:
     """The machine that the files describe, where they do and no other was named."""
     parts = read.evidence
     if on is not None or all(part.format == "nccl-tests" for part in parts):
@@ -238,64 +220,3 @@ def _maker(on: Cluster | ClusterOf | str | None, resolved: Resolved | None) -> C
         return None
     named = source
     return cache(lambda nodes: cluster(named, nodes=nodes))
-
-
-def _free(name: str, taken: Mapping[str, object]) -> str:
-    """The name, or one like it that no other text has."""
-    return f"{name} ({len(taken) + 1})" if name in taken else name
-
-
-def _take(read: _Read, name: str, data: bytes, host: str, *, alone: bool) -> None:
-    """Reads one text; of several, one that says nothing is left out with a notice."""
-    name = _free(name, read.texts)
-    try:
-        read.evidence += of_host(read_parts(data, file=name), host)
-    except InputError as error:
-        if alone:
-            raise
-        read.notices.append(Notice("file-left-out", f"{name} is left out: {error.what}", name))
-        return
-    read.texts[name] = tuple(raw_lines(without_secrets(decode(data, file=name))))
-
-
-def _bytes_of(path: Path) -> bytes:
-    """What a file holds, up to one byte more than is read: what is larger is refused."""
-    try:
-        with path.open("rb") as file:
-            return file.read(ARCHIVE_LIMIT + 1)
-    except OSError as error:
-        raise InputError(
-            "cannot be read",
-            where=str(path),
-            why=error.strerror or "",
-            remedy="check the name; a relative one is looked up from here",
-        ) from error
-
-
-def _texts(source: str, notices: list[Notice]) -> list[Text]:
-    """The texts of a source, those in archives one by one; `notices` grows by what is left out."""
-    if source == "live":
-        texts, told = live_texts()
-        notices += told
-        return [(name, text.encode()) for name, text in texts]
-    path = Path(source).expanduser()
-    if source == "-" or not path.is_dir():
-        piped = source == "-"
-        data = sys.stdin.buffer.read(ARCHIVE_LIMIT + 1) if piped else _bytes_of(path)
-        inside = unpacked(data, "stdin" if piped else path.name)
-        notices += inside.notices
-        return inside.texts
-    files = sorted(entry for entry in path.iterdir() if entry.is_file())
-    if not files:
-        raise InputError("the directory holds no file", where=source)
-    found: list[Text] = []
-    for file in files:
-        try:
-            inside = unpacked(_bytes_of(file), file.name)
-        except InputError as error:
-            text = f"{file.name} is left out: {error.what}"
-            notices.append(Notice("file-left-out", text, file.name))
-            continue
-        found += inside.texts
-        notices += inside.notices
-    return found
