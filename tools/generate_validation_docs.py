@@ -18,6 +18,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 from held_out import HeldOut, held_out
+from held_out_shares import SharesHeldOut, shares_held_out, shares_section
 from validation_reasons import REASONS
 
 from wirespeed.readers.records import Record, read_records
@@ -90,7 +91,9 @@ class Errors(NamedTuple):
     bias: float
 
 
-def page(result: ValidationReport, records: Sequence[Record], unseen: HeldOut) -> str:
+def page(
+    result: ValidationReport, records: Sequence[Record], unseen: HeldOut, shares: SharesHeldOut
+) -> str:
     """All of docs/validation.md."""
     groups = result.groups
     parts = [
@@ -109,6 +112,8 @@ def page(result: ValidationReport, records: Sequence[Record], unseen: HeldOut) -
         "All parameters fitted without a single row of a GPU, whose rows are then forecast.",
         "",
         *unseen_gpus(unseen),
+        "",
+        *shares_section(shares),
         "",
         "## Bands",
         "",
@@ -389,7 +394,7 @@ def main() -> int:
     good, bad = read_records(options.records.read_bytes(), file=str(options.records))
     result = report(good, bad)
     unseen = held_out(good)
-    PAGE.write_text(page(result, good, unseen), encoding="utf-8")
+    PAGE.write_text(page(result, good, unseen, shares_held_out(good)), encoding="utf-8")
     print("\n".join(targets(result.groups, unseen)))
     before = read_baseline(BASELINE.read_bytes(), file=BASELINE.name) if BASELINE.is_file() else ()
     worse = worsened(before, result.groups)

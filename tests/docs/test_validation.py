@@ -46,6 +46,13 @@ def test_page_and_baseline_are_of_todays_parameters():
     assert parameters().digest in BASELINE.read_text(), again
 
 
+def test_page_says_what_each_measured_share_is_when_held_out():
+    text = PAGE.read_text()
+    for key, entry in parameters().table.items():
+        if key.endswith(("nvlink_share", "switched_share")) and entry.confidence == "measured":
+            assert f"| `{key}` | {entry.value:.3f} |" in text, key
+
+
 def test_every_target_has_its_group(generator, committed):
     for target in generator.TARGETS:
         assert generator.one(committed, target.platform, size_class=target.size)
