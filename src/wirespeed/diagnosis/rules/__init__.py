@@ -13,6 +13,7 @@ from wirespeed.diagnosis.rules import (
     measurement,
     network,
     pairs,
+    perftest,
     wiring,
 )
 from wirespeed.diagnosis.rules._registry import RULES, Rule, rule
@@ -27,6 +28,7 @@ __all__ = [
     "measurement",
     "network",
     "pairs",
+    "perftest",
     "rule",
     "wiring",
 ]
