@@ -13,10 +13,16 @@ reaches a user is a bug.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _SHOWN = 24
 """Names that a message lists; of more it says how many, and what lists them."""
+
+
+def first_of(names: Sequence[str], most: int, between: str = ", ") -> str:
+    """The first names of a list as a sentence bears them, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{between.join(names[:most])}{more}"
 
 
 class WirespeedError(Exception):
@@ -53,8 +59,7 @@ class UnknownName(WirespeedError):
     ) -> None:
         names = sorted(known)
         near = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        listed = f"known: {', '.join(names[:_SHOWN])}{more}{see and f': {see}'}"
+        listed = f"known: {first_of(names, _SHOWN)}{see and f': {see}'}"
         remedy = f"did you mean {' or '.join(near)}?" if near else listed
         super().__init__(f"there is no {kind} {name!r}", where=where, remedy=remedy)
 

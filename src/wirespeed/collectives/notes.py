@@ -12,6 +12,7 @@ from wirespeed.collectives.candidate import Candidate
 from wirespeed.collectives.operation import Collective
 from wirespeed.collectives.peers import domain_of
 from wirespeed.collectives.result import ClusterRow, ForecastRow, Option, ResourceRow
+from wirespeed.errors import first_of
 from wirespeed.topology.address import name_of, resource_name
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import ComponentKind, LinkKind
@@ -41,13 +42,10 @@ def slow_gpus(cluster: Cluster, group: Group) -> tuple[Notice, ...]:
     slow = [gpu for gpu in group.gpus.tolist() if gpu in cluster.compute]
     if not slow:
         return ()
-    names = [
-        f"{name_of(cluster.topology, gpu)} at {cluster.compute[gpu]:.0%}" for gpu in slow[:_NAMED]
-    ]
-    more = f" and {len(slow) - _NAMED} more" if len(slow) > _NAMED else ""
+    names = [f"{name_of(cluster.topology, gpu)} at {cluster.compute[gpu]:.0%}" for gpu in slow]
     text = (
-        f"compute is slower on {', '.join(names)}{more}: a collective that all ranks enter at once "
-        "takes as long as before; in training the others wait for those GPUs"
+        f"compute is slower on {first_of(names, _NAMED)}: a collective that all ranks enter at "
+        "once takes as long as before; in training the others wait for those GPUs"
     )
     return (Notice("slow-gpu", text, name_of(cluster.topology, slow[0])),)
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from wirespeed.comparison.check import CheckReport, CheckRow, Overall
+from wirespeed.errors import first_of
 
 _MOST_NAMED = 4
 
@@ -72,8 +73,7 @@ def _sentence(
         where = "Copies are"
     else:
         named = [f"{end} ({count} of {len(of_end[end])})" for end, count in odd.items()]
-        more = f" and {len(named) - _MOST_NAMED} more" if len(named) > _MOST_NAMED else ""
-        where = f"Copies from and to {', '.join(named[:_MOST_NAMED])}{more} are"
+        where = f"Copies from and to {first_of(named, _MOST_NAMED)} are"
     told = "slow" if verdict == "slow" else "faster than such a machine should be"
     return f"{where} {told}: {_at(row, pair)}."
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import combinations
 
+from wirespeed.errors import first_of
 from wirespeed.inventory.completed import Completed
 from wirespeed.inventory.graph_words import graph_words
 from wirespeed.inventory.node_facts import NodeFacts
@@ -180,16 +181,11 @@ def _contradicted(machine: Machine, completed: Completed) -> Iterable[Notice]:
         else:
             wrong.append(f"{a}–{b} is {printed[a, b]}, here {words[a, b] or 'unconnected'}")
     if wrong:
-        text = f"some words contradict others or the NUMA nodes: {_some(wrong)}"
+        text = f"some words contradict others or the NUMA nodes: {first_of(wrong, _MOST_NAMED)}"
         yield Notice("matrix-contradicted", text)
     if inside and completed.design.host_link.kind == "none":
         text = (
             f"SYS stands between devices of one NUMA node, as virtual machines show it: "
-            f"{_some(inside)}; taken as NODE"
+            f"{first_of(inside, _MOST_NAMED)}; taken as NODE"
         )
         yield Notice("sys-inside-numa", text)
-
-
-def _some(texts: list[str]) -> str:
-    more = f" and {len(texts) - _MOST_NAMED} more" if len(texts) > _MOST_NAMED else ""
-    return f"{', '.join(texts[:_MOST_NAMED])}{more}"

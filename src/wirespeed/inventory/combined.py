@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from wirespeed.catalog import Gpu, gpu
-from wirespeed.errors import InputError, UnknownName
+from wirespeed.errors import InputError, UnknownName, first_of
 from wirespeed.evidence import Evidence, Fact
 from wirespeed.inventory.design_of import design_of
 from wirespeed.inventory.from_lstopo import as_topology
@@ -348,8 +348,7 @@ def _contradictions(unit: Unit, others: Sequence[Evidence]) -> Iterable[Notice]:
                 line = merged.statements[f"{a}>{b}", "smi"].place
                 wrong.append(f"{a} to {b} is {printed} in {line}, {built} in the tree")
         if wrong:
-            more = f" and {len(wrong) - _MOST_NAMED} more" if len(wrong) > _MOST_NAMED else ""
-            text = f"{'; '.join(wrong[:_MOST_NAMED])}{more}; the tree is used"
+            text = f"{first_of(wrong, _MOST_NAMED, '; ')}; the tree is used"
             yield Notice("contradiction", text, part.file)
 
 

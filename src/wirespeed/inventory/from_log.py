@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from wirespeed.catalog import Gpu, gpu
-from wirespeed.errors import InputError, UnknownName
+from wirespeed.errors import InputError, UnknownName, first_of
 from wirespeed.evidence import Evidence, Fact
 from wirespeed.inventory.design_words import DesignWords
 from wirespeed.inventory.log_node import LogNode
@@ -29,6 +29,8 @@ _SMI = frozenset({"PIX", "PXB", "PHB", "SYS"})
 """Path words that a matrix has too."""
 _MOST_NICS_APART = 4
 _OF_A_TEST = 2
+_MOST_NICS, _MOST_SETTINGS = 8, 6
+"""Of which a notice names so many."""
 _FIRST = ((80, (2, 7)), (90, (2, 15)), (100, (2, 25)))
 """The library's first release for GPUs of a compute capability. Source: its release notes."""
 _USUAL_CC = 80
@@ -202,10 +204,9 @@ def _told(machine: Machine, node: LogNode, named: Gpu | None) -> Machine:
 
 def _notices(machine: Machine, node: LogNode, named: Gpu | None) -> Iterator[Notice]:
     nodes = f" on {node.nodes} nodes" if (node.nodes or 1) > 1 else ""
-    nics = ", ".join(nic.name or f"net{nic.index}" for nic in node.nics[:8])
-    more = f" and {len(node.nics) - 8} more" if len(node.nics) > 8 else ""
+    nics = first_of([nic.name or f"net{nic.index}" for nic in node.nics], _MOST_NICS)
     gpus = f"{len(node.gpus)} GPU{'s' if len(node.gpus) > 1 else ''} a node{nodes}"
-    shown = f"{gpus}, NICs {nics}{more}" if nics else f"{gpus}, no NIC is named"
+    shown = f"{gpus}, NICs {nics}" if nics else f"{gpus}, no NIC is named"
     text = (
         f"the library itself tells what is in use ({shown}); all else is taken from preset "
         f"{machine.platform}"
@@ -229,8 +230,7 @@ def job_notices(node: LogNode) -> Iterator[Notice]:
     """What the log says of the job, and how a forecast follows it."""
     if node.env:
         names = [f"{name}={value[:40]}" for name, value in sorted(node.env.items())]
-        more = f" and {len(names) - 6} more" if len(names) > 6 else ""
-        text = f"set in the log, and followed: {', '.join(names[:6])}{more}"
+        text = f"set in the log, and followed: {first_of(names, _MOST_SETTINGS)}"
         yield Notice("settings-from-log", text, node.file)
     names_of = {f"net{nic.index}": nic.name for nic in node.nics}
     if node.gdr_off:

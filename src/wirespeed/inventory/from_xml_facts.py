@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from wirespeed.errors import first_of
 from wirespeed.evidence._types import Value
 from wirespeed.topology.software import Notice
 
@@ -103,7 +104,7 @@ class Notes:
 
 def _names(names: list[str]) -> str:
     if len(names) > _NAMED:
-        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+        return first_of(names, _NAMED)
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 

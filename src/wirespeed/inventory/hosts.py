@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from wirespeed.errors import InputError, WirespeedError
+from wirespeed.errors import InputError, WirespeedError, first_of
 from wirespeed.evidence import Evidence
 from wirespeed.inventory.log_node import FORMATS
 from wirespeed.inventory.result import Combined
@@ -90,11 +90,11 @@ def _compared(
     unlike = [host for host, found in others if not _alike(first, found.machine)]
     alike = [host for host, _ in others if host not in unlike]
     if alike:
-        text = f"{_some(alike)} {'is' if len(alike) == 1 else 'are'} as {name}"
+        text = f"{first_of(alike, _MOST_NAMED)} {'is' if len(alike) == 1 else 'are'} as {name}"
         yield Notice("hosts-alike", text)
     if unlike:
         verb = "differs" if len(unlike) == 1 else "differ"
-        text = f"{_some(unlike)} {verb} from {name}, whose machine is taken for all"
+        text = f"{first_of(unlike, _MOST_NAMED)} {verb} from {name}, whose machine is taken for all"
         yield Notice("hosts-differ", text, ", ".join(unlike[:_MOST_NAMED]))
 
 
@@ -112,8 +112,3 @@ def _oddities(first: Machine, others: Sequence[tuple[str, Combined]]) -> Iterato
         for odd in found.machine.oddities:
             if (odd.code, odd.where) not in known:
                 yield Notice(odd.code, f"{host}: {odd.text}", f"{host}: {odd.where}")
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"{', '.join(names[:_MOST_NAMED])}{more}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from wirespeed.errors import first_of
 from wirespeed.evidence import Evidence, Fact
 from wirespeed.readers import lspci
 from wirespeed.topology.software import Notice
@@ -47,12 +48,11 @@ def redirecting_bridges(evidence: Iterable[Evidence]) -> Iterator[Notice]:
             and kinds.get(fact.subject, "bridge") == "bridge"
         ]
         if found:
-            names = ", ".join(fact.subject.removeprefix("pci ") for fact in found[:_MOST_NAMED])
-            more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+            names = [fact.subject.removeprefix("pci ") for fact in found]
             text = (
-                f"access control (ACS) of {names}{more} sends traffic between PCIe devices up to "
-                "the CPU; switch it off in the firmware or with setpci, where no virtual machine "
-                "needs it"
+                f"access control (ACS) of {first_of(names, _MOST_NAMED)} sends traffic between "
+                "PCIe devices up to the CPU; switch it off in the firmware or with setpci, where "
+                "no virtual machine needs it"
             )
             yield Notice("acs-redirect", text, f"{part.file}:{found[0].line}")
 

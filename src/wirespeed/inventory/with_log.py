@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from wirespeed.errors import InputError
+from wirespeed.errors import InputError, first_of
 from wirespeed.evidence import Evidence
 from wirespeed.inventory.design_of import design_of
 from wirespeed.inventory.from_log import job_notices, machine_of_log
@@ -78,12 +78,14 @@ def _contradictions(node: LogNode, machine: Machine) -> Iterator[Notice]:
     there = {_bus(unit.labels.get(c, "")) for c in gpus} - {""}
     gone = [gpu for gpu in node.gpus if gpu.bus_id and there and _bus(gpu.bus_id) not in there]
     if gone:
-        text = f"{_some([gpu.bus_id for gpu in gone])} in {node.file}:{gone[0].line}"
+        text = (
+            f"{first_of([gpu.bus_id for gpu in gone], _MOST_NAMED)} in {node.file}:{gone[0].line}"
+        )
         yield _contradiction(f"{text} is no GPU of {machine.name}", node)
     labels = {unit.labels.get(c, "") for c in nics} - {""}
     new = [nic for nic in node.nics if nic.name and labels and not _known(nic.name, labels)]
     if new:
-        text = f"{_some([nic.name for nic in new])} in {node.file}:{new[0].line}"
+        text = f"{first_of([nic.name for nic in new], _MOST_NAMED)} in {node.file}:{new[0].line}"
         yield _contradiction(f"{text} is no NIC of {machine.name}", node)
     linked = _linked(unit)
     if node.nvlink is not None and linked is not None and node.nvlink != linked and len(gpus) > 1:
@@ -114,8 +116,3 @@ def _bus(label: str) -> str:
     """A PCI address without the zeros of a long domain; empty for any other label."""
     plain = label.lower()
     return plain[-12:] if _BUS.fullmatch(plain) else ""
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"{', '.join(names[:_MOST_NAMED])}{more}"

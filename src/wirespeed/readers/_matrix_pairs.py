@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from wirespeed.errors import first_of
 from wirespeed.evidence import Fact, Remark
 from wirespeed.readers._matrix_blocks import Block
 from wirespeed.readers._matrix_cells import CUT, Table, read_table
@@ -134,6 +135,5 @@ def _unknown_pairs(matrix: Matrix, unknown: dict[int, list[int]]) -> Iterable[Re
         if here < there
     ]
     if pairs:
-        more = f" and {len(pairs) - _MOST_NAMED} more" if len(pairs) > _MOST_NAMED else ""
-        text = f"no row says how these are connected: {', '.join(pairs[:_MOST_NAMED])}{more}"
+        text = f"no row says how these are connected: {first_of(pairs, _MOST_NAMED)}"
         yield Remark("pair-unknown", text, matrix.line)

@@ -10,12 +10,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from wirespeed.errors import InputError
+from wirespeed.errors import InputError, first_of
 from wirespeed.readers._gathered import Gathered
 from wirespeed.readers.hostlist import MOST_HOSTS, count_hosts, expand_hosts
+
+_NAMED = 3
+"""Switches that a remark names."""
 
 
 @dataclass(slots=True)
@@ -127,11 +129,7 @@ def _levels(tree: SlurmTree, children: dict[str, list[str]], found: Gathered) ->
             if not left[parent]:
                 ready.append(parent)
     if loops := [name for name in waiting if name not in levels]:
-        found.note("loop", f"{_some(loops)} lie above themselves", tree.switches[loops[0]].line)
+        found.note(
+            "loop", f"{first_of(loops, _NAMED)} lie above themselves", tree.switches[loops[0]].line
+        )
     return levels
-
-
-def _some(names: Iterable[str]) -> str:
-    listed = list(names)
-    more = f" and {len(listed) - 3} more" if len(listed) > 3 else ""
-    return ", ".join(listed[:3]) + more

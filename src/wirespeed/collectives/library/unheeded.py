@@ -12,6 +12,7 @@ from wirespeed.collectives.library.environment import LibrarySettings
 from wirespeed.collectives.library.graphs import find_graphs
 from wirespeed.collectives.library.names import CHOSEN
 from wirespeed.collectives.operation import Operation
+from wirespeed.errors import first_of
 from wirespeed.topology.cluster import Cluster, Group
 from wirespeed.topology.kinds import ComponentKind
 from wirespeed.topology.software import Notice
@@ -64,11 +65,10 @@ def _of_devices(cluster: Cluster, settings: LibrarySettings) -> Iterator[Notice]
     topology = cluster.topology
     nics = topology.of_kind(ComponentKind.NIC)
     names = [device_name(topology, nic) for nic in nics[topology.node[nics] == 0].tolist()]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     yield Notice(
         "no-such-device",
         f"NCCL_IB_HCA={cluster.software.env['NCCL_IB_HCA']} names no NIC of this machine, which "
-        f"has {', '.join(names[:_NAMED])}{more}: the library finds no RDMA device and takes "
+        f"has {first_of(names, _NAMED)}: the library finds no RDMA device and takes "
         "sockets",
         "env",
     )
