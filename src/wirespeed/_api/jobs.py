@@ -18,7 +18,7 @@ from wirespeed.models import Model
 from wirespeed.planning.first_layout import first_layout
 from wirespeed.topology.cluster import Cluster, everyone
 from wirespeed.training.checks import check
-from wirespeed.training.compression import Compression
+from wirespeed.training.compression import parse_compression
 from wirespeed.training.conditions import Conditions
 from wirespeed.training.layout import Job, Layout, Precision
 from wirespeed.training.memory import capacity
@@ -55,8 +55,10 @@ class Words(msgspec.Struct, frozen=True):
     seq: int | None = None
     precision: str | None = None
     framework: str | None = None
-    conditions: Conditions = Conditions()
-    compression: Compression = Compression()
+    clock: float = 1.0
+    power_W: float | None = None
+    jitter: float = 0.0
+    compress: str | None = None
     tp_overlap: bool = False
 
 
@@ -76,8 +78,8 @@ def job_of(words: Words, target: Cluster) -> Asked:
         seq_len=_length(model, words.seq),
         precision=_precision(words.precision, target.machine.gpu),
         framework=words.framework or ("DDP" if model.item == "image" else "Megatron-Core"),
-        conditions=words.conditions,
-        compression=words.compression,
+        conditions=Conditions(words.clock, words.power_W, words.jitter),
+        compression=parse_compression(words.compress),
         tp_overlap=words.tp_overlap,
     )
     job.conditions.check(target.machine.gpu)

@@ -19,8 +19,6 @@ from wirespeed.errors import UsageError, WirespeedError
 from wirespeed.planning.scaling import LeftOut, ScalePoint, ScaleReport, scale_report
 from wirespeed.planning.told import sentences
 from wirespeed.topology.cluster import Cluster
-from wirespeed.training.compression import parse_compression
-from wirespeed.training.conditions import Conditions
 from wirespeed.training.forecast import Step, as_forecast, simulate_step
 from wirespeed.training.layout import Job, Layout
 from wirespeed.training.result import StepForecast
@@ -73,8 +71,10 @@ def train(
         seq,
         precision,
         framework,
-        Conditions(clock, power_W, jitter),
-        parse_compression(compress),
+        clock,
+        power_W,
+        jitter,
+        compress,
         tp_overlap,
     )
     asked = job_of(words, target)
@@ -129,8 +129,10 @@ def scale(
         seq,
         precision,
         framework,
-        Conditions(clock, power_W, jitter),
-        parse_compression(compress),
+        clock,
+        power_W,
+        jitter,
+        compress,
         tp_overlap,
     )
     clusters = {count: cluster(found, nodes=count, **options) for count in sorted(set(nodes))}

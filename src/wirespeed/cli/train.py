@@ -63,7 +63,7 @@ def train(
     if machine.nodes:
         one_count(machine.nodes)
     (cluster,) = clusters(on, machine, library)
-    words = Words(model, layout.words(), *job.words())
+    words = Words(model, layout.words(), **job.words())
     if to is not None:
         from wirespeed.views.export.perfetto import perfetto
 

@@ -80,20 +80,10 @@ class JobOptions:
     tp_overlap: Annotated[bool, Parameter(group=JOB, negative="")] = False
     """Tensor parallelism's collectives run beside their products (async TP, user buffers)."""
 
-    def words(self) -> tuple[Any, ...]:
-        """Batch, length, precision, framework, conditions, compression, overlap."""
-        from wirespeed.training.compression import parse_compression
-        from wirespeed.training.conditions import Conditions
-
-        return (
-            self.global_batch,
-            self.seq,
-            self.precision,
-            self.framework,
-            Conditions(self.clock, self.power_cap, self.jitter),
-            parse_compression(self.compress),
-            self.tp_overlap,
-        )
+    def words(self) -> dict[str, Any]:
+        """All of it by the keywords of `train` and `scale`."""
+        fields = dict(self.__dict__)
+        return {"power_W": fields.pop("power_cap"), **fields}
 
 
 NO_LAYOUT, USUAL_JOB = LayoutOptions(), JobOptions()

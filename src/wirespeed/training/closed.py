@@ -56,6 +56,8 @@ class Closed:
     cluster: Cluster
     pace: Mapping[str, PaceValue] | None = None
     _costs: Costs = field(init=False)
+    _upload: float = field(init=False)
+    """[s] of one item on its way from host memory."""
 
     def __post_init__(self) -> None:
         for change in self.cluster.changes:
@@ -74,6 +76,8 @@ class Closed:
                 remedy="forecast the layout by itself: that runs task by task",
             )
         self._costs = Costs(self.job, self.cluster, self.pace)
+        single = replace(self.job.layout, micro_batch=1)
+        self._upload = upload_seconds(replace(self.job, layout=single), self.cluster)
 
     def seconds(self, layouts: LayoutArrays) -> Floats:
         """[layouts] s of a step. Their fields are all set, see `arrays_of`."""
@@ -88,14 +92,9 @@ class Closed:
             )
             cut = stages(self.job.model, one, self.job.framework)
             group = _Group(self, self._costs.of(some), cut)
-            found[rows] = np.maximum(group.seconds(), group.count * self._loads(some))
+            loads = some.micro_batch * self._upload
+            found[rows] = np.maximum(group.seconds(), group.count * loads)
         return found
-
-    def _loads(self, layouts: LayoutArrays) -> Floats:
-        """[layouts] s of a micro-batch on its way from host memory."""
-        single = replace(self.job.layout, micro_batch=1)
-        one = upload_seconds(replace(self.job, layout=single), self.cluster)
-        return np.multiply(layouts.micro_batch, one, dtype=np.float64)
 
 
 def taken(layouts: LayoutArrays, rows: Ints) -> LayoutArrays:

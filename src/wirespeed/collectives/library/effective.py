@@ -10,7 +10,6 @@ from wirespeed.collectives.library.environment import LibrarySettings, parse_set
 from wirespeed.topology.cluster import Cluster
 from wirespeed.topology.kinds import ComponentKind
 from wirespeed.topology.model import Topology
-from wirespeed.topology.router import Router
 
 
 def as_set(cluster: Cluster) -> Cluster:
@@ -22,7 +21,9 @@ def as_set(cluster: Cluster) -> Cluster:
         return cluster
     settings, _ = parse_settings(cluster.software)
     abilities = cluster.abilities
-    rdma = settings.rdma and not leaves_no_nic(cluster, settings)
+    barred = _barred(cluster, settings)
+    none_left = _are_all(barred, cluster)
+    rdma = settings.rdma and not none_left
     socket = abilities.socket or not rdma
     limited = replace(
         abilities,
@@ -31,7 +32,8 @@ def as_set(cluster: Cluster) -> Cluster:
         pxn=abilities.pxn and settings.pxn,
         cross_nic=abilities.cross_nic and settings.cross_nic > 0,
     )
-    router = _router(cluster, settings)
+    # Sockets take whatever device there is.
+    router = cluster.router if none_left else cluster.router.without(np.array(barred, np.int64))
     if limited == abilities and router is cluster.router:
         return cluster
     return replace(cluster, abilities=limited, router=router)
@@ -44,19 +46,17 @@ def device_name(topology: Topology, nic: int) -> str:
 
 def leaves_no_nic(cluster: Cluster, settings: LibrarySettings) -> bool:
     """Whether NCCL_IB_HCA names none of the devices: the library then takes sockets."""
-    nics = cluster.topology.of_kind(ComponentKind.NIC)
-    return bool(settings.hca.names) and len(_barred(cluster, settings)) == len(nics) > 0
+    return _are_all(_barred(cluster, settings), cluster)
 
 
-def _router(cluster: Cluster, settings: LibrarySettings) -> Router:
-    """A router that takes no NIC that NCCL_IB_HCA leaves out; one that takes all for sockets."""
-    if not settings.hca.names or leaves_no_nic(cluster, settings):
-        return cluster.router
-    return cluster.router.without(np.array(_barred(cluster, settings), np.int64))
+def _are_all(barred: list[int], cluster: Cluster) -> bool:
+    return len(barred) == len(cluster.topology.of_kind(ComponentKind.NIC)) > 0
 
 
 def _barred(cluster: Cluster, settings: LibrarySettings) -> list[int]:
     """NICs (component ids) that NCCL_IB_HCA leaves out."""
+    if not settings.hca.names:
+        return []
     topology = cluster.topology
     nics = topology.of_kind(ComponentKind.NIC).tolist()
     return [nic for nic in nics if not settings.hca.allows(device_name(topology, nic))]
