@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from wirespeed._api.files import read_bytes
 from wirespeed._api.inputs import inputs_of, with_inputs
-from wirespeed._api.validate import read_bytes
 from wirespeed.comparison.check import CheckReport, joined
 from wirespeed.comparison.check import check as check_one
 from wirespeed.comparison.machines import collective_of, group_on, nodes_needed, setting_up

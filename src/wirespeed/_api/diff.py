@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from wirespeed._api.clusters import cluster
+from wirespeed._api.files import read_bytes
 from wirespeed._api.inputs import inputs_of, with_inputs
-from wirespeed._api.validate import read_bytes
 from wirespeed.catalog import parameters
 from wirespeed.comparison.diff import DiffReport
 from wirespeed.comparison.diff_machines import diff_machines

@@ -7,14 +7,24 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from wirespeed._api.files import read_bytes
 from wirespeed.diagnosis.redact import without_secrets
 from wirespeed.errors import InputError, UsageError
 from wirespeed.evidence import Evidence
-from wirespeed.inventory.archives import ARCHIVE_LIMIT, Text, folders_as_hosts, unpacked
+from wirespeed.inventory.archives import (
+    ARCHIVE_LIMIT,
+    Text,
+    folders_as_hosts,
+    unpacked,
+    unpacked_files,
+)
 from wirespeed.inventory.live import live_texts
 from wirespeed.inventory.source import of_host
 from wirespeed.readers import decode, raw_lines, read_parts
 from wirespeed.topology.software import Notice
+
+_MOST = ARCHIVE_LIMIT + 1
+"""Of a file or a pipe so many bytes are taken: what has more is refused."""
 
 
 @dataclass(slots=True)
@@ -81,20 +91,6 @@ def free_name(name: str, taken: Mapping[str, object]) -> str:
     return f"{name} ({len(taken) + 1})" if name in taken else name
 
 
-def _bytes_of(path: Path) -> bytes:
-    """What a file holds, up to one byte more than is read: what is larger is refused."""
-    try:
-        with path.open("rb") as file:
-            return file.read(ARCHIVE_LIMIT + 1)
-    except OSError as error:
-        raise InputError(
-            "cannot be read",
-            where=str(path),
-            why=error.strerror or "",
-            remedy="check the name; a relative one is looked up from here",
-        ) from error
-
-
 def texts_of(source: str, notices: list[Notice]) -> list[Text]:
     """The texts of a source, those in archives one by one; `notices` grows by what is left out."""
     if source == "live":
@@ -104,21 +100,13 @@ def texts_of(source: str, notices: list[Notice]) -> list[Text]:
     path = Path(source).expanduser()
     if source == "-" or not path.is_dir():
         piped = source == "-"
-        data = sys.stdin.buffer.read(ARCHIVE_LIMIT + 1) if piped else _bytes_of(path)
+        data = sys.stdin.buffer.read(_MOST) if piped else read_bytes(path, _MOST)
         inside = unpacked(data, "stdin" if piped else path.name)
         notices += inside.notices
         return inside.texts
     files = sorted(entry for entry in path.iterdir() if entry.is_file())
     if not files:
         raise InputError("the directory holds no file", where=source)
-    found: list[Text] = []
-    for file in files:
-        try:
-            inside = unpacked(_bytes_of(file), file.name)
-        except InputError as error:
-            text = f"{file.name} is left out: {error.what}"
-            notices.append(Notice("file-left-out", text, file.name))
-            continue
-        found += inside.texts
-        notices += inside.notices
-    return found
+    inside = unpacked_files(files, lambda file: read_bytes(file, _MOST))
+    notices += inside.notices
+    return inside.texts

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
+from wirespeed._api.files import read_bytes
 from wirespeed._api.inputs import inputs_of, with_inputs
-from wirespeed.errors import InputError, UsageError
+from wirespeed.errors import UsageError
 from wirespeed.readers.records import read_records
 from wirespeed.readers.training_records import are_training_records, read_training_records
 from wirespeed.validation.baseline import Worsened, read_baseline, worsened
@@ -50,16 +50,3 @@ def lost_ground(
     if isinstance(report, TrainingReport):
         return training_worsened(read_training_baseline(data, file=name), report.groups)
     return worsened(read_baseline(data, file=name), report.groups)
-
-
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The content of a file; InputError with the system's reason where it cannot be read."""
-    try:
-        return Path(path).expanduser().read_bytes()
-    except OSError as error:
-        raise InputError(
-            "cannot be read",
-            where=str(path),
-            why=error.strerror or "",
-            remedy="check the name; a relative one is looked up from here",
-        ) from error

@@ -13,8 +13,9 @@ import tarfile
 import zipfile
 import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO
 
 from wirespeed.errors import InputError
@@ -93,6 +94,24 @@ def unpacked(data: bytes, file: str) -> Unpacked:
             remedy="pack the outputs themselves: nvidia-smi topo -m, logs, nccl-tests",
         )
     return work.found
+
+
+def unpacked_files(files: Iterable[Path], content: Callable[[Path], bytes]) -> Unpacked:
+    """The texts of several files, those of archives one by one; `content` gives what a file holds.
+
+    A file that `content` or `unpacked` refuses is left out with a notice.
+    """
+    found = Unpacked()
+    for file in files:
+        try:
+            inside = unpacked(content(file), file.name)
+        except InputError as error:
+            text = f"{file.name} is left out: {error.what}"
+            found.notices.append(Notice("file-left-out", text, file.name))
+            continue
+        found.texts += inside.texts
+        found.notices += inside.notices
+    return found
 
 
 def folders_as_hosts(names: Iterable[str]) -> dict[str, str]:

@@ -188,20 +188,11 @@ def _bytes_of(path: Path) -> bytes:
 
 def _read_directory(path: Path) -> tuple[list[Evidence], tuple[Notice, ...]]:
     """Evidence of the files of a directory, and which ones say nothing that is known."""
-    from wirespeed.inventory.archives import unpacked
+    from wirespeed.inventory.archives import unpacked_files
 
     files = sorted(entry for entry in path.iterdir() if entry.is_file())
-    texts: list[tuple[str, bytes]] = []
-    odd: list[Notice] = []
-    for file in files[:_MOST_FILES]:
-        try:
-            inside = unpacked(_bytes_of(file), file.name)
-        except InputError as error:
-            odd.append(Notice("file-left-out", f"{file.name} is left out: {error.what}", file.name))
-            continue
-        texts += inside.texts
-        odd += inside.notices
-    evidence, notices = _evidence_of(texts, str(path), odd)
+    inside = unpacked_files(files[:_MOST_FILES], _bytes_of)
+    evidence, notices = _evidence_of(inside.texts, str(path), inside.notices)
     if len(files) > _MOST_FILES:
         text = f"only the first {_MOST_FILES} of {len(files)} files are read"
         notices = (*notices, Notice("file-left-out", text, str(path)))
