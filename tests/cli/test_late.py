@@ -17,6 +17,7 @@ def test_a_late_rank_ends_a_ring_later_by_as_much(run):
     assert row["time_us"] == pytest.approx(found["rows"][-1]["time_us"], rel=1e-3)
 
 
+@pytest.mark.slow
 def test_of_two_late_ranks_the_later_counts_and_a_slow_link_adds_to_it(run):
     both = ("--late", "3=2ms", "--late", "node1/gpu0=500us")
     late = run(*RING, "--nodes", "2", *both, "--json").json["late"][0]
