@@ -7,6 +7,7 @@ import pytest
 from inventory.matrices import both_ways, codes, evidence_of, machine_from, said, with_cells
 from support import shared
 from wirespeed.errors import InputError
+from wirespeed.evidence import Evidence
 from wirespeed.inventory.combined import combine
 from wirespeed.inventory.matrix_text import matrix_text
 from wirespeed.readers import read_text
@@ -26,6 +27,15 @@ def test_a_whole_tree_is_the_machine():
     assert (machine.gpu, machine.basis.gpu_model) == ("h100-sxm", "read")
     assert machine.platform == "dgx-h100"
     assert len(machine.unit.of_kind(ComponentKind.NVSWITCH)) > 0
+
+
+def test_a_tree_of_which_only_the_name_is_left_is_refused_and_hides_no_matrix():
+    nothing = Evidence("nccl-xml", "cut.xml", ())
+    with pytest.raises(InputError, match="which devices are GPUs"):
+        combine([nothing], gpu=None)
+    assert codes(machine_from([nothing, evidence_of(MATRIX, "m.txt")])) == codes(
+        machine_from([evidence_of(MATRIX, "m.txt")])
+    )
 
 
 def test_a_matrix_that_agrees_adds_nothing():

@@ -88,12 +88,15 @@ def _of_files(evidence: list[Evidence], gpu: str | None) -> Combined:
 
 def _combine(evidence: list[Evidence], gpu: str | None) -> Combined:
     trees, others = _trees(evidence)
-    if not trees:
+    # Of a file that was cut, nothing but its name may be left.
+    machines = machines_of_xml(trees[0]) if trees else ()
+    if trees and not machines and not _has_gpus(others):
+        raise _no_gpu(trees[0])
+    if not machines:
         if _has_format(others, rocm_topo.NAME) and not _has_words(others):
             return Combined(*_of_rocm(others, gpu))
         read = read_machine(others, gpu=gpu)
         return Combined(read.machine, 1, design_of(read))
-    machines = machines_of_xml(trees[0])
     first = machines[0]
     if not len(first.unit.of_kind(ComponentKind.GPU)) and not _has_gpus(others):
         raise _no_gpu(trees[0])
