@@ -19,7 +19,7 @@ from wirespeed.catalog import parameters
 from wirespeed.comparison.check import check as check_one
 from wirespeed.comparison.check import joined
 from wirespeed.comparison.machines import collective_of, group_on, inputs_of
-from wirespeed.diagnosis.attribution import attribute
+from wirespeed.diagnosis.attribution import Diagnosis, attribute
 from wirespeed.diagnosis.case import Case, Compared
 from wirespeed.diagnosis.records import verdicts
 from wirespeed.diagnosis.redact import redacted
@@ -137,12 +137,9 @@ def _on_evidence(read: Reading, on: Cluster | ClusterOf | str | None) -> DoctorR
         machine = on.machine
     case = Case(tuple(read.evidence), read.texts, machine, tuple(compared), tuple(left))
     findings = findings_on(case)
-    # Rows of wrong results are no measurement: nothing is to be explained of them.
-    void = {file for file, _ in case.remarks("wrong-values")}
-    timed = [entry for entry in compared if entry.measurement.file not in void]
-    verdict, sentence = verdict_on(findings, slow=any(entry.diagnosis.slow for entry in timed))
+    verdict, sentence = verdict_on(findings, slow=any(entry.diagnosis.slow for entry in compared))
     check = joined([entry.check for entry in compared]) if compared else None
-    worst = max(timed, key=lambda entry: entry.diagnosis.factor or 0.0, default=None)
+    worst = max(compared, key=lambda entry: entry.diagnosis.factor or 0.0, default=None)
     warnings = [*read.notices, *(check.warnings if check else machine.warnings if machine else ())]
     return DoctorReport(
         parameters=ParameterSet(parameters().digest),
@@ -171,6 +168,9 @@ def _compared(evidence: Evidence, measured: Measurement, make: ClusterOf | None)
     check = check_one(
         measured, run.collective, run.cluster, run.group, remarks=remarks, unknown=run.unknown
     )
+    if check.verdict == "invalid":
+        # Times of wrong results mean nothing: there is nothing to explain.
+        return Compared(measured, run, check, Diagnosis(slow=False, factor=None))
     return Compared(measured, run, check, attribute(run, measured_of(measured)))
 
 

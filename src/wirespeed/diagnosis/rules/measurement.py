@@ -71,10 +71,9 @@ def _remedy_of(text: str) -> str:
 @rule("slow", _TESTS)
 def shortfall(case: Case) -> Iterator[Finding]:
     """Rows beyond what such a machine gives: a finding for each cause that explains them."""
-    void = {file for file, _ in case.remarks("wrong-values")}
     for compared in case.compared:
         diagnosis = compared.diagnosis
-        if not diagnosis.slow or compared.measurement.file in void:
+        if not diagnosis.slow:
             continue
         if not diagnosis.causes:
             yield _unexplained(case, compared)
