@@ -56,6 +56,13 @@ def test_wrong_use_ends_with_2_and_what_to_do(run, words):
     assert done.err.startswith("wirespeed: ")
 
 
+@pytest.mark.parametrize("file", [WELL, "run"])
+def test_a_machine_that_is_not_there_is_an_error_whatever_the_texts_hold(run, slow, file):
+    done = run("doctor", slow if file == "run" else file, "--on", "dgx-h10")
+    assert done.status == 2
+    assert "did you mean dgx-h100" in done.err
+
+
 def test_diff_shows_what_differs_and_ends_well(run):
     done = run("diff", WELL, LOST)
     assert done.status == 0

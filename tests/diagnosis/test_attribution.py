@@ -181,3 +181,11 @@ def test_slower_than_most_is_told_from_slow_by_the_width_of_the_band(node, share
     found = attribute(node, measured(node, factor=factor))
     if abs(2 * share - 1) > 0.05:
         assert found.slow == (share > 0.5)
+
+
+@given(st.floats(1.1, 6.0))
+def test_no_cause_is_named_with_which_the_forecast_is_farther_from_the_rows(node, factor):
+    for entry in attribute(node, measured(node, factor=factor)).causes:
+        if entry.error_after is not None:
+            before, after = (abs(np.log1p(e)) for e in (entry.error_before, entry.error_after))
+            assert after < before, entry

@@ -117,3 +117,5 @@ def test_the_gravest_come_first_and_one_thing_is_said_once():
     verdict, sentence = verdict_on(found, slow=False)
     assert verdict == "wrong"
     assert "wrong_values, nic_idle" in sentence
+    assert verdict_on([*found, found[0]], slow=False)[1] == sentence
+    assert sentence.startswith("2 things are")

@@ -119,6 +119,9 @@ def _on_records(text: Text) -> DoctorReport:
 def _on_evidence(read: Reading, on: Cluster | ClusterOf | str | None) -> DoctorReport:
     resolved = _machine(read, on)
     make = _maker(on, resolved)
+    if make is not None and on is not None:
+        # What was named and is not there is an error, whatever the texts hold.
+        make(None)
     compared, left = list[Compared](), list[tuple[str, str]]()
     known: dict[object, Compared] = {}
     for evidence in read.evidence:

@@ -186,7 +186,8 @@ def _weighed(run: Run, rows: Measured, guess: Hypothesis, lag: Floats, width: Fl
         # Who set it knows that it is set: then it may also cost less than the forecast says.
         slower = shift > 0 or (guess.weight >= STATED / 2 and float(np.median(lag)) > 0)
         return _Weighed(score if slower else np.inf, entry)
-    if float(np.median(lag - left)) <= np.log1p(COST) / 2:
+    nearer = abs(float(np.median(left))) < abs(float(np.median(lag)))
+    if not nearer or float(np.median(lag - left)) <= np.log1p(COST) / 2:
         return _Weighed(np.inf, entry)
     fits = float(np.median(np.abs(left) / width)) <= _NEAR
     return _Weighed(score + _surprise(left, width), entry, fits)

@@ -80,8 +80,8 @@ def verdict_on(findings: Sequence[Finding], *, slow: bool) -> tuple[Verdict, str
     if not odd:
         said = findings[0].cause.partition(". ")[0].rstrip(".")
         return "ok", f"{said}."
-    count = "One thing is" if len(odd) == 1 else f"{len(odd)} things are"
     codes = dict.fromkeys(finding.code for finding in odd)
+    count = "One thing is" if len(codes) == 1 else f"{len(codes)} things are"
     sentence = f"{count} to be looked at: {', '.join(codes)}."
     return ("slow" if slow else "wrong"), sentence
 
