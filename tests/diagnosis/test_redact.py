@@ -42,6 +42,26 @@ def test_what_the_finding_rests_on_stays_and_so_do_the_lines():
         assert kept in text
 
 
+FABRIC = """\
+switchguid=0xb83fd20300aa01(b83fd20300aa01)
+Switch 41 "S-00b83fd20300aa01" # "MF0;site7-row3-ib1-A:MQM8700/U1" enhanced port 0 lid 3 lmc 0
+[1] "H-00b83fd20300aa02"[1](b83fd20300aa02) # "gpu-prod-17 mlx5_0" lid 9 4xHDR
+"""
+JSON = (
+    """{"devices": [{"rank": 0, "host": "gpu-prod-17"}, {"rank": 1, "hostname": "gpu-prod-18"}]}"""
+)
+
+
+def test_names_of_switches_and_numbers_without_their_zeros_go_too():
+    fabric, run = redacted({"fabric.txt": FABRIC, "run.json": JSON}).values()
+    for private in ("site7", "gpu-prod", "b83fd2"):
+        assert private not in fabric + run
+    # One number is one stand-in, however it is written.
+    numbers = [int(n, 16) for n in re.findall(r"(?:0x|S-|\()([0-9a-f]{14,16})\b", fabric)]
+    assert len(numbers) == 4
+    assert len(set(numbers)) == 2
+
+
 def test_the_same_host_is_the_same_stand_in_in_every_file():
     other = "# Rank  0 Group  0 Pid   2001 on gpu-prod-17 device  0 [0000:18:00] NVIDIA H100\n"
     texts = redacted({"a": LOG, "b": other})

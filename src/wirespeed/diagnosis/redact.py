@@ -17,9 +17,11 @@ _UUID = re.compile(
     r"(?<![\w])(?:(GPU|MIG)-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I
 )
 _GUID = re.compile(
-    r"(?<![\w.])(?:0x|[SH]-|S-|H-|R-)?(?:[0-9a-f]{16}|(?:[0-9a-f]{4}:){3}[0-9a-f]{4})(?![\w:])",
+    r"(?<![\w.])(?:0x|[SH]-|S-|H-|R-)?(?:[0-9a-f]{16}|(?:[0-9a-f]{4}:){3}[0-9a-f]{4})(?![\w:])"
+    r"|(?<![\w.])0x[0-9a-f]{13,15}(?!\w)|(?<=\()[0-9a-f]{12,15}(?=\))",
     re.I,
 )
+"""16 digits; where a tool leaves out leading zeros, those behind 0x or in brackets."""
 _MAC = re.compile(r"(?<![\w:.])(?:[0-9a-f]{2}:){5}[0-9a-f]{2}(?![\w:])", re.I)
 _IPV4 = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.])")
 _IPV6 = re.compile(
@@ -50,6 +52,8 @@ _HOSTS = (
     re.compile(r"(?m)^(?:Linux|hostname:?|Host(?:name)?:)\s+([A-Za-z][\w.-]+)"),
     re.compile(r"#\s*\"([\w.-]+) (?:hfi|mlx|HCA|bnxt|ibp)[^\"]*\""),
     re.compile(r"host_name=\"([^\"]+)\""),
+    re.compile(r"\"(?:host|host_?name|node)\"\s*:\s*\"([A-Za-z][\w.-]*)\""),
+    re.compile(r"\"MF0;([A-Za-z][\w.-]*):"),
 )
 _NOT_ADDRESSES = {"0.0.0.0", "127.0.0.1", "255.255.255.255"}
 
@@ -103,15 +107,14 @@ class Redactor:
 
     def _guid(self, original: str) -> str:
         """Another number of the same form, since readers tell ports by theirs."""
-        digits = re.sub(r"[^0-9a-f]", "", original.lower().removeprefix("0x"))
-        if len(digits) < 16 or set(digits) <= {"0", "f"}:
+        digits = re.sub(r"[^0-9a-f]", "", original.lower().removeprefix("0x"))[-16:]
+        if set(digits) <= {"0", "f"}:
             return original
-        count = int(self._name("guid", digits[-16:]).removeprefix("guid"))
-        number = f"{count:016x}"
+        count = int(self._name("guid", digits.zfill(16)).removeprefix("guid"))
+        number = f"{count:0{len(digits)}x}"
         if original.count(":") == 3:
-            number = ":".join(number[k : k + 4] for k in range(0, 16, 4))
-            return number
-        return original[: len(original) - 16] + number
+            return ":".join(number[k : k + 4] for k in range(0, 16, 4))
+        return original[: len(original) - len(digits)] + number
 
     def _address(self, match: re.Match[str]) -> str:
         whole = match[0]
