@@ -393,6 +393,24 @@ CASES = (
         {"log.txt": _HEAD + _TWO_NODES.replace("[1]mlx5_1:1/IB", "[1]mlx5_1:1/RoCE")},
         fires="wrong_or_few_nics",
     ),
+    Case(
+        "hosts of one job that list other devices, a log each",
+        {
+            "a.txt": _HEAD + "gpu-a:410:433 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO];\n",
+            "b.txt": _HEAD.replace("gpu-a", "gpu-b")
+            + "gpu-b:512:533 [0] NCCL INFO NET/IB : Using [0]mlx5_1:1/IB [RO];\n",
+        },
+        fires="wrong_or_few_nics",
+    ),
+    Case(
+        "logs of two jobs, of another release each",
+        {
+            "a.txt": _HEAD + "gpu-a:410:433 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [RO];\n",
+            "b.txt": _HEAD.replace("2.21.5+cuda12.4", "2.26.2+cuda12.8")
+            + "gpu-z:512:533 [0] NCCL INFO NET/IB : Using [0]mlx5_bond_1:1/RoCE [RO];\n",
+        },
+        silent=("wrong_or_few_nics",),
+    ),
     Case("the same two on both", {"log.txt": _HEAD + _TWO_NODES}, silent=("wrong_or_few_nics",)),
     Case(
         "a port that trains and gets no link",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain, combinations
 
 from wirespeed.diagnosis.case import Case
 from wirespeed.diagnosis.rules._registry import rule
@@ -164,23 +165,42 @@ def rdma_path_error(case: Case) -> Iterator[Finding]:
     )
 
 
+def _are_one_job(case: Case, one: str, other: str) -> bool:
+    """Whether two files tell the same release, and no different number of ranks.
+
+    People hand over a log for each host, and also a folder of logs that have nothing in common.
+    """
+    if one == other:
+        return True
+    releases, ranks = (
+        [{f.value for at, f in case.facts("log", told) if at == file} for file in (one, other)]
+        for told in ("version", "ranks")
+    )
+    return bool(set.intersection(*releases)) and not (all(ranks) and ranks[0].isdisjoint(ranks[1]))
+
+
 @rule("wrong_or_few_nics", _NCCL + "1412")
 def nics_differ(case: Case) -> Iterator[Finding]:
     """Hosts use other NICs than each other, or NICs of different kinds together."""
-    lists = list(case.facts(attribute="net_devices"))
-    if len({str(fact.value) for _, fact in lists}) > 1:
+    lists = {(file, str(f.value)): (file, f) for file, f in case.facts(attribute="net_devices")}
+    unlike = [
+        pair
+        for pair in combinations(lists.values(), 2)
+        if pair[0][1].value != pair[1][1].value and _are_one_job(case, pair[0][0], pair[1][0])
+    ]
+    if unlike:
         yield Finding(
             code="wrong_or_few_nics",
             severity="error",
             cause="Hosts list different NICs: ranks pair ports that do not belong together.",
-            evidence=case.lines(lists)[:4],
+            evidence=case.lines(chain.from_iterable(unlike))[:4],
             remedy="name the same ones everywhere: NCCL_IB_HCA=mlx5_0,mlx5_1,…",
             confidence=0.8,
             source_url=_NCCL + "1277",
         )
         return
-    layers = {str(fact.value) for _, fact in case.facts(attribute="layer")}
-    if {"IB", "RoCE"} <= layers:
+    layers = {(file, str(fact.value)) for file, fact in case.facts(attribute="layer")}
+    if any({(file, "IB"), (file, "RoCE")} <= layers for file, _ in layers):
         yield Finding(
             code="wrong_or_few_nics",
             severity="warning",
