@@ -89,6 +89,35 @@ def test_oddities_of_the_machine_bear_the_lines_of_the_part():
     assert (other.code, other.severity) == ("nic_idle", "warning")
 
 
+def test_a_lost_link_is_shown_by_the_line_of_its_own_host():
+    notice = Notice("nvlink-lost", "gpu1 has lost a link", "a: gpu1")
+    machine = replace(preset_machine("dgx-h100"), oddities=(notice,))
+    evidence = tuple(
+        Evidence(
+            "nvidia-smi-nvlink",
+            f"{host}.txt",
+            (Fact("gpu1", "name", "H100", 1), Fact("gpu1 link7", "state", "inactive", 2)),
+            host=host,
+        )
+        for host in "ba"
+    )
+    texts = {part.file: ("GPU 1: H100", "Link 7: <inactive>") for part in evidence}
+    (finding,) = RULES["oddities"](Case(evidence, texts, machine))
+    assert [(line.file, line.text) for line in finding.evidence] == [
+        ("a.txt", "Link 7: <inactive>")
+    ]
+
+
+def test_an_oddity_that_names_a_line_is_shown_by_it_and_bears_the_code_of_the_records():
+    notice = Notice("acs-redirect", "ACS sends peer traffic up", "lspci.txt:2")
+    machine = replace(preset_machine("dgx-h100"), oddities=(notice,))
+    texts = {"lspci.txt": ("00:01.0 PCI bridge", "ACSCtl: ReqRedir+")}
+    case = Case((Evidence("lspci", "lspci.txt", ()),), texts, machine)
+    (finding,) = RULES["oddities"](case)
+    assert finding.code == "acs_iommu"
+    assert [line.text for line in finding.evidence] == ["ACSCtl: ReqRedir+"]
+
+
 def test_a_machine_without_oddities_has_none():
     assert codes(Case(machine=preset_machine("dgx-h100")), "oddities") == []
 
